@@ -1,0 +1,233 @@
+"""Text and JSON for cards, actions and whole games, both ways.
+
+An action in JSON is the API's ACTION. In text an action is one word:
+
+| word | action |
+|---|---|
+| `S` | draw from the stock |
+| `T7H` | take `7H`, and what lies above it, from the discard pile |
+| `M4S4D4H` | meld |
+| `L7S@m3` | lay off on meld `m3`; several cards stand side by side, `L3S7S@m3` |
+| `DKD` | discard |
+| `P` | pass |
+
+A game in text is a list of lines `KEY value`, then for each deal one line with its pack, in the order of the cards before the deal, and one line a turn with the seat in front:
+
+    persian-rummy 1
+    dealer 2
+    players Ana|Bo|Cy|Di
+    deal 1 7H2C...
+    3 S M4S4D4H DKD
+    0 TKD MKDKSKH D2C
+
+Comments begin with `#`. `read_game(write_game(record)) == record`, and `replay` plays it through the rules.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.rules.cards import CARD_COUNT, CARD_NAMES, CardId, Mask, Seat, mask_of, names_of, parse_card
+from service.rules.deal import (
+    ACTION_NAMES,
+    DISCARD,
+    DRAW_STOCK,
+    LAY_MELD,
+    LAY_OFF,
+    PASS,
+    TAKE_DISCARDS,
+    Action,
+    Deal,
+    deal_cards,
+    play,
+)
+from service.rules.view import meld_name
+from service.rules.violations import IllegalAction, RulesError, Violation
+
+HEADER = "persian-rummy 1"
+_LETTERS = {DRAW_STOCK: "S", TAKE_DISCARDS: "T", LAY_MELD: "M", LAY_OFF: "L", DISCARD: "D", PASS: "P"}
+_TYPES = {letter: kind for kind, letter in _LETTERS.items()}
+
+
+class BadNotation(RulesError):
+    """Text that is no action or no game. Carries the line (from 1, or None) and what is wrong."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason if line is None else f"line {line}: {reason}")
+        self.reason = reason
+        self.line = line
+
+
+def action_to_json(action: Action) -> dict[str, Any]:
+    """Return `action` as the API's ACTION."""
+    result: dict[str, Any] = {"type": ACTION_NAMES[action.type]}
+    if action.type in (TAKE_DISCARDS, DISCARD):
+        result["card"] = names_of(action.cards)[0]
+    elif action.type in (LAY_MELD, LAY_OFF):
+        result["cards"] = names_of(action.cards)
+    if action.type == LAY_OFF:
+        result["meld"] = meld_name(action.meld)
+    return result
+
+
+def action_from_json(data: dict[str, Any], seat: Seat = 0) -> Action:
+    """Return the action that a well-formed ACTION names.
+
+    Raises BadNotation for a shape that is none, and IllegalAction (R2, R18) for a card named twice or a meld that cannot be, since those have the right shape and break a rule.
+    """
+    try:
+        kind = ACTION_NAMES.index(data["type"])
+        if kind in (TAKE_DISCARDS, DISCARD):
+            return Action(kind, 1 << parse_card(data["card"]))
+        if kind in (LAY_MELD, LAY_OFF):
+            cards = _distinct(data["cards"], data, seat)
+            row = _meld_row(data["meld"], data, seat) if kind == LAY_OFF else -1
+            return Action(kind, cards, row)
+        return Action(kind)
+    except (KeyError, ValueError, TypeError) as error:
+        raise BadNotation(f"{data!r} is no action: {error}") from error
+
+
+def _distinct(names: list[str], given: object, seat: Seat) -> Mask:
+    """Return the mask of `names`, refusing a card named twice: there is one of each (R2)."""
+    cards = [parse_card(name) for name in names]
+    if len(set(cards)) != len(cards):
+        raise IllegalAction(Violation.CARD_TWICE, given, seat)
+    return mask_of(cards)
+
+
+def _meld_row(name: str, given: object, seat: Seat) -> int:
+    """Return the row that a name such as `m3` stands for."""
+    digits = name[1:]
+    if name[:1] != "m" or not digits.isascii() or not digits.isdigit() or len(digits) > 2 or digits[0] == "0":
+        raise IllegalAction(Violation.NO_SUCH_MELD, given, seat)
+    return int(digits) - 1
+
+
+def write_cards(mask: Mask) -> str:
+    """Return the names of `mask` side by side."""
+    return "".join(names_of(mask))
+
+
+def read_cards(text: str) -> list[CardId]:
+    """Return the cards of names side by side; raises UnknownCard."""
+    return [parse_card(text[start : start + 2]) for start in range(0, len(text), 2)]
+
+
+def write_action(action: Action) -> str:
+    """Return `action` as one word."""
+    word = _LETTERS[action.type] + write_cards(action.cards)
+    return f"{word}@{meld_name(action.meld)}" if action.type == LAY_OFF else word
+
+
+def read_action(word: str) -> Action:
+    """Return the action that `word` stands for; raises BadNotation."""
+    body, at, meld = word[1:].partition("@")
+    try:
+        kind = _TYPES[word[:1]]
+        cards = read_cards(body)
+        expected = {DRAW_STOCK: 0, PASS: 0, TAKE_DISCARDS: 1, DISCARD: 1}.get(kind, len(cards))
+        if len(cards) != expected or bool(at) != (kind == LAY_OFF):
+            raise ValueError("wrong number of parts")
+        row = _meld_row(meld, word, 0) if at else -1
+        return Action(kind, _distinct([CARD_NAMES[c] for c in cards], word, 0), row)
+    except (KeyError, ValueError, IllegalAction) as error:
+        raise BadNotation(f"{word!r} is no action") from error
+
+
+@dataclass(slots=True)
+class DealRecord:
+    """One deal as it was played."""
+
+    deck: list[CardId]
+    """The 56 cards before the deal, the top one first."""
+    actions: list[tuple[Seat, Action]] = field(default_factory=list)
+    """All actions in order, with the seat that played each."""
+
+
+@dataclass(slots=True)
+class GameRecord:
+    """One game as it was played."""
+
+    dealer: Seat
+    """The seat that dealt first."""
+    players: list[str]
+    """Names by seat; `|` and line breaks are not allowed in them."""
+    deals: list[DealRecord] = field(default_factory=list)
+
+
+def write_game(record: GameRecord) -> str:
+    """Return `record` in text; raises BadNotation for a name that would not read back."""
+    if any(set(name) & set("|\n\r") or name != name.strip() for name in record.players):
+        raise BadNotation("a player's name has a line break, a bar or space at an end")
+    lines = [HEADER, f"dealer {record.dealer}", "players " + "|".join(record.players)]
+    for number, deal in enumerate(record.deals, start=1):
+        lines.append(f"deal {number} " + "".join(CARD_NAMES[card] for card in deal.deck))
+        lines += _turn_lines(deal)
+    return "\n".join(lines) + "\n"
+
+
+def _turn_lines(deal: DealRecord) -> Iterator[str]:
+    """Yield one line a turn: a seat and its actions."""
+    line = ""
+    for seat, action in deal.actions:
+        if line and action.type in (DRAW_STOCK, TAKE_DISCARDS, PASS):
+            yield line
+            line = ""
+        line = f"{line} {write_action(action)}" if line else f"{seat} {write_action(action)}"
+    if line:
+        yield line
+
+
+def read_game(text: str) -> GameRecord:
+    """Return the game written in `text`; raises BadNotation with the line at fault."""
+    lines = [(n, line.split("#")[0].strip()) for n, line in enumerate(text.splitlines(), start=1)]
+    lines = [(n, line) for n, line in lines if line]
+    if not lines or lines[0][1] != HEADER:
+        raise BadNotation(f"a game begins with {HEADER!r}", 1)
+    record = GameRecord(dealer=0, players=[])
+    for number, line in lines[1:]:
+        try:
+            _read_line(record, line)
+        except (ValueError, IndexError, BadNotation) as error:
+            raise BadNotation(str(error), number) from error
+    if len(record.players) != 4:
+        raise BadNotation("a game names its four players")
+    return record
+
+
+def _read_line(record: GameRecord, line: str) -> None:
+    key, _, rest = line.partition(" ")
+    if key == "dealer":
+        record.dealer = _read_seat(rest)
+    elif key == "players":
+        record.players = rest.split("|")
+    elif key == "deal":
+        number, _, names = rest.partition(" ")
+        deck = read_cards(names)
+        if number != str(len(record.deals) + 1) or sorted(deck) != list(range(CARD_COUNT)):
+            raise BadNotation("a deal has its number and the 56 cards once each")
+        record.deals.append(DealRecord(deck))
+    else:
+        seat = _read_seat(key)
+        record.deals[-1].actions += [(seat, read_action(word)) for word in rest.split()]
+
+
+def _read_seat(text: str) -> Seat:
+    if text not in ("0", "1", "2", "3"):
+        raise BadNotation(f"{text!r} is no seat")
+    return int(text)
+
+
+def replay(record: GameRecord) -> list[Deal]:
+    """Play `record` through the rules and return its deals as they ended.
+
+    Raises IllegalAction at the first action that the rules refuse.
+    """
+    deals = []
+    for number, written in enumerate(record.deals):
+        deal = deal_cards(written.deck, (record.dealer + number) % 4)
+        for seat, action in written.actions:
+            play(deal, seat, action)
+        deals.append(deal)
+    return deals
