@@ -1,0 +1,235 @@
+"""The settings of one process, read once from the environment.
+
+``Settings.from_env`` is the only reader of environment variables; everything else is handed a
+``Settings``. A value that cannot be used stops the start with a ``ConfigError`` that names the
+variable and says what is allowed. This module knows no other part of the service.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+Auth = Literal["optional", "required"]
+LogFormat = Literal["json", "console"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+PREFIX = "PERSIAN_RUMMY_"
+DAY_S = 24 * 60 * 60
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be used.
+
+    Carries the variable, the value given and a sentence about what is allowed. The value is left
+    out of the message where it may hold a password.
+    """
+
+    def __init__(self, variable: str, value: str, allowed: str, *, secret: bool = False) -> None:
+        """Say which variable is wrong, what it holds (unless secret) and what it may hold."""
+        self.variable = variable
+        self.value = value
+        self.allowed = allowed
+        given = "the value given" if secret else repr(value)
+        super().__init__(f"{variable}: {given} is not usable; allowed: {allowed}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that may differ between two installations.
+
+    The defaults are those of ``make run``. Each field is read from ``PERSIAN_RUMMY_`` and its name
+    in capitals, but the two URLs, which are read from ``REDIS_URL`` and ``QUEUE_REDIS_URL``.
+    """
+
+    auth: Auth = "optional"
+    """``required``: every caller needs an app key; ``optional``: without one it is ``local``."""
+
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    """Where the games are: ``redis://``, ``rediss://`` or ``unix:///path/redis.sock?db=0``."""
+
+    queue_redis_url: str = "redis://127.0.0.1:6379/0"
+    """Where the queues are, the same forms; ``redis_url`` unless given."""
+
+    finished_ttl_s: int = 7 * DAY_S
+    """Seconds that a finished or abandoned game is kept; 1 to 10 years."""
+
+    idle_ttl_s: int = 30 * DAY_S
+    """Seconds that an open or running game is kept after its last action; 1 to 10 years."""
+
+    hint_ttl_s: int = DAY_S
+    """Seconds that a hint, or a turn played on request, can be read; 1 to 10 years."""
+
+    idempotency_ttl_s: int = DAY_S
+    """Seconds that the answer to an ``Idempotency-Key`` is kept; 1 to 10 years."""
+
+    max_body_bytes: int = 64 * 1024
+    """Bytes of the largest request body; 1,024 to 16 MiB."""
+
+    max_wait_s: float = 30.0
+    """Seconds that a request may wait for news (``?wait=``, ``Prefer: wait=``); 0 to 300."""
+
+    max_queued_jobs: int = 1000
+    """Jobs that may wait in one queue before callers are told to come back; 1 to 1,000,000."""
+
+    sweep_interval_s: float = 1.0
+    """Seconds between two searches for games whose bot is to move and has no job; 0.05 to 3,600."""
+
+    job_timeout_s: int = 120
+    """Seconds that one job may run; 1 to 3,600."""
+
+    log_level: LogLevel = "info"
+    """The least important lines that are written: ``debug``, ``info``, ``warning``, ``error``."""
+
+    log_format: LogFormat = "json"
+    """``json``: one object a line, for machines; ``console``: for people."""
+
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose pages may call the API (commas between them), or ``*``; none by default."""
+
+    numba_cache_dir: str = ""
+    """Folder of the compiled kernels, writable; empty: the workers choose one."""
+
+    redis_timeout_s: float = 2.0
+    """Seconds to wait for Redis before a request is answered 503; 0.05 to 60."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings from ``env`` (by default the process's); an empty variable is not set.
+
+        Raises ConfigError at the first variable that cannot be used.
+
+        >>> Settings.from_env({"PERSIAN_RUMMY_AUTH": "required"}).auth
+        'required'
+        """
+        env = os.environ if env is None else env
+        values: dict[str, Any] = {}
+        for field, read in _READERS.items():
+            text = env.get(variable_of(field), "").strip()
+            if text:
+                values[field] = read(variable_of(field), text)
+        values.setdefault("queue_redis_url", values.get("redis_url", cls().redis_url))
+        return cls(**values)
+
+    def public(self) -> dict[str, Any]:
+        """Return the settings fit for a log line: without the passwords of the URLs."""
+        shown = asdict(self)
+        shown["redis_url"] = without_password(self.redis_url)
+        shown["queue_redis_url"] = without_password(self.queue_redis_url)
+        shown["cors_origins"] = list(self.cors_origins)
+        return shown
+
+
+def variable_of(field: str) -> str:
+    """Return the environment variable that a field of ``Settings`` is read from."""
+    return _URL_VARIABLES.get(field, PREFIX + field.upper())
+
+
+def without_password(url: str) -> str:
+    """Return ``url`` with user, password and secret parameters replaced by ``***``.
+
+    >>> without_password("redis://:secret@cache:6379/0")
+    'redis://***@cache:6379/0'
+    """
+    parts = urlsplit(url)
+    netloc = "***@" + parts.netloc.rpartition("@")[2] if "@" in parts.netloc else parts.netloc
+    query = "&".join(
+        "password=***" if item.startswith("password=") else item for item in parts.query.split("&")
+    )
+    return urlunsplit(parts._replace(netloc=netloc, query=query))
+
+
+def _whole(low: int, high: int) -> Callable[[str, str], int]:
+    def read(variable: str, text: str) -> int:
+        allowed = f"a whole number from {low} to {high}"
+        try:
+            value = int(text)
+        except ValueError:
+            raise ConfigError(variable, text, allowed) from None
+        if not low <= value <= high:
+            raise ConfigError(variable, text, allowed)
+        return value
+
+    return read
+
+
+def _number(low: float, high: float) -> Callable[[str, str], float]:
+    def read(variable: str, text: str) -> float:
+        allowed = f"a number from {low:g} to {high:g}"
+        try:
+            value = float(text)
+        except ValueError:
+            raise ConfigError(variable, text, allowed) from None
+        # Written so that "nan" is refused too.
+        if not low <= value <= high:
+            raise ConfigError(variable, text, allowed)
+        return value
+
+    return read
+
+
+def _one_of(*choices: str) -> Callable[[str, str], str]:
+    def read(variable: str, text: str) -> str:
+        if text not in choices:
+            raise ConfigError(variable, text, " or ".join(choices))
+        return text
+
+    return read
+
+
+def _redis_url(variable: str, text: str) -> str:
+    allowed = "redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
+    try:
+        parts = urlsplit(text)
+        hosted = parts.scheme in ("redis", "rediss") and bool(parts.hostname)
+        # Asking for the port is what checks it.
+        usable = hosted and (parts.port is None or parts.port > 0)
+    except ValueError:
+        raise ConfigError(variable, text, allowed, secret=True) from None
+    if not usable and not (parts.scheme == "unix" and parts.path.startswith("/")):
+        raise ConfigError(variable, text, allowed, secret=True)
+    return text
+
+
+def _origins(variable: str, text: str) -> tuple[str, ...]:
+    origins = tuple(item.strip() for item in text.split(",") if item.strip())
+    for origin in origins:
+        parts = urlsplit(origin)
+        is_origin = parts.scheme in ("http", "https") and bool(parts.netloc)
+        if origin != "*" and (not is_origin or origin != f"{parts.scheme}://{parts.netloc}"):
+            raise ConfigError(
+                variable, text, "origins like https://example.org with commas between them, or *"
+            )
+    return origins
+
+
+def _text(variable: str, text: str) -> str:
+    return text
+
+
+_URL_VARIABLES = {"redis_url": "REDIS_URL", "queue_redis_url": "QUEUE_REDIS_URL"}
+
+_TTL = _whole(1, 10 * 365 * DAY_S)
+
+_READERS: dict[str, Callable[[str, str], Any]] = {
+    "auth": _one_of("optional", "required"),
+    "redis_url": _redis_url,
+    "queue_redis_url": _redis_url,
+    "finished_ttl_s": _TTL,
+    "idle_ttl_s": _TTL,
+    "hint_ttl_s": _TTL,
+    "idempotency_ttl_s": _TTL,
+    "max_body_bytes": _whole(1024, 16 * 1024 * 1024),
+    "max_wait_s": _number(0, 300),
+    "max_queued_jobs": _whole(1, 1_000_000),
+    "sweep_interval_s": _number(0.05, 3600),
+    "job_timeout_s": _whole(1, 3600),
+    "log_level": _one_of("debug", "info", "warning", "error"),
+    "log_format": _one_of("json", "console"),
+    "cors_origins": _origins,
+    "numba_cache_dir": _text,
+    "redis_timeout_s": _number(0.05, 60),
+}
