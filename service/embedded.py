@@ -49,7 +49,7 @@ import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 if os.getppid() != int(sys.argv[1]):
     sys.exit(1)
-os.execv(sys.argv[2], sys.argv[2:])
+os.execvp(sys.argv[2], sys.argv[2:])
 """
 
 
@@ -296,7 +296,7 @@ class RedisServer:
 
 
 def socket_path_for(data_dir: Path, env: Mapping[str, str]) -> Path:
-    """Return where the socket of ``data_dir`` lies: in it, or in a short folder if that is too long.
+    """Return where the socket of ``data_dir`` lies: in it, or in a short folder where that is long.
 
     The short folder's name is made of the data folder's, so that the same data folder always has
     the same socket.
@@ -319,7 +319,7 @@ def socket_path_for(data_dir: Path, env: Mapping[str, str]) -> Path:
 def dying_with_parent(command: Sequence[str]) -> list[str]:
     """Return ``command`` such that it gets SIGTERM when the thread that starts it ends.
 
-    Elsewhere than on Linux the command is returned as it is. Its first word must be a path.
+    Elsewhere than on Linux the command is returned as it is.
     """
     if sys.platform != "linux":
         return list(command)

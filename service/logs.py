@@ -83,9 +83,13 @@ def redact(_logger: WrappedLogger, _method: str, line: str | EventDict) -> str:
 
 def _renderers(log_format: Format) -> list[Processor]:
     if log_format == "console":
-        return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        # Plain tracebacks, here and below: the local variables of a frame hold hands and seeds.
+        plain = structlog.dev.plain_traceback
+        return [
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
+        ]
     return [
-        structlog.processors.dict_tracebacks,
+        structlog.processors.format_exc_info,
         structlog.processors.EventRenamer("message"),
         structlog.processors.JSONRenderer(serializer=_dumps),
     ]

@@ -1,0 +1,105 @@
+# Persian Rummy. `make` lists what there is; every target does its own set-up.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := .cache/lock
+# For every platform and for Python 3.11 on, and nothing in the file about where a part came from.
+COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --no-header
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+
+# `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
+.PHONY: help run demo test lint format openapi bench bench-search arena constraints clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/.run-stamp ## Run the whole service on 127.0.0.1:8000 (PORT) until Ctrl-C
+	@exec $(BIN)/python -m service run
+
+demo: $(VENV)/.run-stamp ## Play a game over HTTP against the service that runs in another terminal
+	@exec $(BIN)/python -m service.demo
+
+test: lint ## Run everything that CI runs: checks, then tests on a real Redis
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev-stamp ## Check style, types and who imports whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev-stamp ## Format the code and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+openapi: $(VENV)/.dev-stamp ## Write openapi/openapi.yaml from the code
+	$(BIN)/python -m service openapi
+
+bench: $(VENV)/.dev-stamp ## Measure the service; each figure with its command, median and spread
+	$(BIN)/python -m pytest tests/bench -m bench -s $(PYTEST_ARGS)
+
+bench-search: $(VENV)/.dev-stamp ## Measure the search alone
+	$(BIN)/python -m pytest tests/bench -m bench -k search -s $(PYTEST_ARGS)
+
+arena: $(VENV)/.dev-stamp ## Let the bots play each other: ARENA_ARGS="--help" tells how
+	$(BIN)/python -m workers arena $(ARENA_ARGS)
+
+constraints: $(LOCK)/.stamp ## Pin all parts anew; UPGRADE=--upgrade takes the newest that fit
+	cp constraints.txt $(LOCK)/all.txt
+	$(LOCK)/bin/uv pip compile $(COMPILE) $(UPGRADE) pyproject.toml \
+		--extra plots --group dev --group build -o $(LOCK)/all.txt
+	rm -f $(LOCK)/runtime.txt
+	$(LOCK)/bin/uv pip compile $(COMPILE) pyproject.toml \
+		--group build --constraint $(LOCK)/all.txt -o $(LOCK)/runtime.txt
+	{ echo '# Every part, pinned, with the hashes of all its files. Written by `make constraints`.'; \
+		echo '# ---- runtime: what the service needs'; \
+		cat $(LOCK)/runtime.txt; \
+		echo '# ---- development: what tests, checks and plots need besides'; \
+		awk 'NR == FNR { if (/^[a-z]/) seen[$$1] = 1; next } \
+			/^[a-z]/ { keep = !($$1 in seen) } keep' $(LOCK)/runtime.txt $(LOCK)/all.txt; \
+	} > constraints.txt
+
+clean: ## Remove the environment and all caches; the games in .data stay
+	rm -rf $(VENV) .cache build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+		.import_linter_cache .schemathesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---- set-up
+
+$(VENV)/.made-stamp:
+	@command -v $(PYTHON) > /dev/null || { \
+		echo "There is no $(PYTHON) here. Name a Python 3.11 or newer: make PYTHON=python3.11 ..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is $$($(PYTHON) --version 2>&1), too old: 3.11 or newer is needed." \
+			"Name one: make PYTHON=python3.11 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments: install the package python3-venv."; exit 1; }
+	@echo "making the virtual environment $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+# constraints.txt has two sections; the service needs the first one only.
+$(VENV)/.run-stamp: constraints.txt pyproject.toml $(VENV)/.made-stamp
+	@echo "installing the parts of the service"
+	@sed '/^# ---- development/,$$d' constraints.txt > $(VENV)/runtime.txt
+	@$(PIP_INSTALL) --require-hashes -r $(VENV)/runtime.txt
+	@$(PIP_INSTALL) --no-build-isolation --no-index --editable .
+	@touch $@
+
+$(VENV)/.dev-stamp: $(VENV)/.run-stamp
+	@echo "installing the parts of the tests and checks"
+	@$(PIP_INSTALL) --require-hashes -r constraints.txt
+	@touch $@
+
+# The resolver has an environment of its own, as it is no part of what it resolves.
+$(LOCK)/.stamp: $(VENV)/.made-stamp
+	@$(BIN)/python -m venv --clear $(LOCK)
+	@$(LOCK)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
+	@touch $@

@@ -1,0 +1,198 @@
+"""The commands of the service: ``persian-rummy …`` or ``python -m service …``.
+
+``run`` is what ``make run`` calls: Redis, web server and queue workers on this machine until
+Ctrl-C. ``openapi`` writes the API's description. The workers have commands of their own
+(``python -m workers``) and are only ever started, never imported, from here.
+"""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from service import __version__
+from service.config import ConfigError, Settings, without_password
+from service.embedded import RedisServer, RedisServerError
+from service.supervisor import Command, Supervisor
+
+QUEUES = ("bots", "hints")
+
+
+@click.group()
+@click.version_option(__version__)
+def main() -> None:
+    """Persian Rummy over HTTP."""
+
+
+@main.command()
+@click.option(
+    "--port", envvar="PORT", default=8000, show_default=True, type=click.IntRange(1, 65535)
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--data-dir",
+    default=".data",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the Redis that is started; unused where REDIS_URL is set.",
+)
+@click.option("--app", default="service.wsgi:app", show_default=True, help="What gunicorn serves.")
+@click.option(
+    "--worker",
+    default=f"{shlex.quote(sys.executable)} -m workers work",
+    help="Command of a queue's worker; the queue's name is put behind it.",
+)
+def run(port: int, host: str, data_dir: Path, app: str, worker: str) -> None:
+    """Run the whole service on this machine until Ctrl-C.
+
+    Starts a Redis of its own unless REDIS_URL is set, gunicorn with WEB_CONCURRENCY workers (2),
+    and one worker for each queue.
+    """
+    try:
+        check_port_is_free(host, port)
+        Settings.from_env()
+        server = None if os.environ.get("REDIS_URL") else RedisServer(data_dir / "redis")
+        env = _environment(os.environ, server)
+        _check_redis(Settings.from_env(env), ours=server is not None)
+        web_url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        supervisor = Supervisor(
+            [_web(app, host, port, web_url, env), *(_worker(worker, queue) for queue in QUEUES)],
+            env=env,
+            server=server,
+            say=_say,
+            when_ready=[f"docs    {web_url}/docs", "Ctrl-C stops everything"],
+        )
+        code = supervisor.run()
+    except (ConfigError, RedisServerError, NotStarted) as error:
+        raise click.ClickException(str(error)) from error
+    sys.exit(code)
+
+
+@main.command()
+@click.option(
+    "--out",
+    default="openapi/openapi.yaml",
+    show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; fail when the file differs.")
+def openapi(out: Path, check: bool) -> None:
+    """Write the OpenAPI document that the code describes."""
+    text = _openapi_yaml()
+    if check:
+        if not out.exists() or out.read_text(encoding="utf-8") != text:
+            raise click.ClickException(f"{out} is not what the code describes: run `make openapi`")
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    click.echo(f"wrote {out}")
+
+
+class NotStarted(RuntimeError):
+    """The service cannot start here; the message is a sentence for a person."""
+
+
+def check_port_is_free(host: str, port: int) -> None:
+    """Raise NotStarted when something listens on the port already, or we may not listen there."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        # As gunicorn does: connections of the last run that linger are no obstacle.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except PermissionError:
+            raise NotStarted(f"this user may not listen on port {port}; try PORT=8000") from None
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise NotStarted(f"cannot listen on {host} port {port}: {error}") from None
+            raise NotStarted(
+                f"port {port} on {host} is taken by another program; choose another one: "
+                f"PORT={port % 65535 + 1} make run"
+            ) from None
+
+
+def _web(app: str, host: str, port: int, url: str, env: Mapping[str, str]) -> Command:
+    # A stream of events would keep a worker for the whole of gunicorn's usual grace.
+    return Command(
+        name="web",
+        argv=(
+            *(sys.executable, "-m", "gunicorn", "--config", "python:service.gunicorn_conf"),
+            *("--bind", f"[{host}]:{port}" if ":" in host else f"{host}:{port}"),
+            *("--graceful-timeout", "3", app),
+        ),
+        about=f"{url} (gunicorn, {env['WEB_CONCURRENCY']} gevent workers)",
+        is_ready=lambda: _answers(host, port),
+    )
+
+
+def _worker(command: str, queue: str) -> Command:
+    return Command(
+        name=queue, argv=(*shlex.split(command), queue), about=f"worker of queue {queue}"
+    )
+
+
+def _environment(env: Mapping[str, str], server: RedisServer | None) -> dict[str, str]:
+    """Return the environment of the processes: where Redis is, logs for people at a terminal."""
+    child = {"WEB_CONCURRENCY": "2", **env}
+    if sys.stderr.isatty():
+        child.setdefault("PERSIAN_RUMMY_LOG_FORMAT", "console")
+    if server is not None:
+        child["REDIS_URL"] = server.url
+    return child
+
+
+def _check_redis(settings: Settings, *, ours: bool) -> None:
+    """Raise NotStarted when a Redis that others run, and that we were told to use, is away."""
+    import redis
+
+    wanted = {"REDIS_URL": settings.redis_url, "QUEUE_REDIS_URL": settings.queue_redis_url}
+    for variable, url in wanted.items():
+        if ours and url == settings.redis_url:
+            continue
+        try:
+            with redis.Redis.from_url(url, socket_timeout=settings.redis_timeout_s) as client:
+                client.ping()
+        except redis.RedisError as error:
+            raise NotStarted(
+                f"no Redis answers at {variable} ({without_password(url)}): {error}"
+            ) from error
+
+
+def _openapi_yaml() -> str:
+    """Return the document as YAML, in the code's order."""
+    import yaml
+
+    from service.app import create_app
+
+    app = create_app(Settings())
+    # flask-smorest keeps its Api objects by their prefix of configuration; ours has none.
+    spec = app.extensions["flask-smorest"]["apis"][""]["ext_obj"].spec.to_dict()
+    return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _answers(host: str, port: int) -> bool:
+    """Tell whether a worker answers requests; gunicorn listens before its workers are up."""
+    # A server on every address is reached on this machine's own.
+    nearest = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    connection = http.client.HTTPConnection(nearest, port, timeout=0.3)
+    try:
+        connection.request("GET", "/healthz")
+        connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,73 @@
+"""The settings of gunicorn: ``gunicorn --config python:service.gunicorn_conf service.wsgi:app``.
+
+What a deployment changes is read from the environment or given on the command line, which wins:
+``PORT``, ``WEB_CONCURRENCY``, ``--bind``, ``--graceful-timeout``. Workers are gevent's, since each
+stream of events holds a connection open. The app is loaded in each worker, after gevent has
+patched the standard library, never before the fork.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from gunicorn import glogging
+
+from service.config import Settings
+from service.logs import configure_logs
+
+bind = f"127.0.0.1:{os.environ.get('PORT') or 8000}"
+workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
+worker_class = "gevent"
+worker_connections = 1000
+preload_app = False
+
+# A worker that says nothing for so long is killed; nothing of ours computes in a request.
+timeout = 30
+# Seconds that open requests and streams get to end when a worker is told to stop.
+graceful_timeout = 30
+# Longer than the usual 5 s of a proxy's idle connections would hold them for nothing.
+keepalive = 5
+
+# Its control socket would be a file in the home folder.
+control_socket_disable = True
+# The workers' heartbeat files: in memory where there is such a folder.
+worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+# Far above what the API's paths and headers need.
+limit_request_line = 4094
+limit_request_fields = 64
+
+
+class Logger(glogging.Logger):
+    """gunicorn's messages through our processors instead of handlers of its own."""
+
+    def setup(self, cfg: Any) -> None:
+        """Configure our logs, then let gunicorn's messages rise to the root logger."""
+        super().setup(cfg)
+        settings = Settings.from_env()
+        configure_logs(settings.log_level, settings.log_format)
+        self.error_log.handlers.clear()
+        self.error_log.propagate = True
+
+
+logger_class = Logger
+
+
+def on_starting(_server: Any) -> None:
+    """Empty the folder of the workers' counters: those of the last run count no more."""
+    folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for counters in Path(folder).glob("*.db"):
+            counters.unlink(missing_ok=True)
+
+
+def child_exit(_server: Any, worker: Any) -> None:
+    """Drop the gauges of a worker that has ended."""
+    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        # Imported here: the library decides at its import how it keeps values.
+        from prometheus_client import multiprocess
+
+        multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]

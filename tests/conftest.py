@@ -1,0 +1,38 @@
+"""Fixtures for all tests: a real Redis, one server for each process that runs tests.
+
+It is always a server of the tests' own, whatever ``REDIS_URL`` says: they empty it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis as redis_py
+
+from service.embedded import NoRedisServer, RedisServer
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """Run a Redis for the whole session; fail, and do not skip, when there is no server to run."""
+    try:
+        server = RedisServer(tmp_path_factory.mktemp("redis"), durable=False)
+    except NoRedisServer as error:
+        pytest.fail(str(error), pytrace=False)
+    with server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_url(redis_server: RedisServer) -> str:
+    """Return the address of the session's Redis, which other tests may have written to."""
+    return redis_server.url
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[redis_py.Redis]:
+    """Empty the session's Redis and return a client of it; answers are bytes."""
+    with redis_py.Redis.from_url(redis_url, decode_responses=False) as client:
+        client.flushall()
+        yield client
