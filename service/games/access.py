@@ -1,0 +1,125 @@
+"""Who may see and play what.
+
+Two kinds of callers: an app, which made the game and plays every human seat of it, and the holder
+of a seat's token, who plays that seat. A token names its game in clear, so that a token of another
+game is told nothing, not even that this game exists."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+from service.games.errors import GameNotFound, NotAuthenticated, NotYourSeat, SeatUnnamed
+from service.games.model import Game
+from service.games.representation import Viewer
+from service.rules.deal import SEATS
+
+TOKEN_PREFIX = "prs_"
+APP_KEY_PREFIX = "prk_"
+LOCAL_APP = "local"
+"""The app that callers without a key are, where keys are optional."""
+NO_SEAT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class AppCaller:
+    """An app, by its name."""
+
+    app: str
+
+    @property
+    def name(self) -> str:
+        """A name for logs and for keeping callers' idempotency keys apart."""
+        return f"app:{self.app}"
+
+
+@dataclass(frozen=True, slots=True)
+class SeatCaller:
+    """The holder of a seat's token."""
+
+    game_id: str
+    token_hash: str
+
+    @property
+    def name(self) -> str:
+        """A name for logs and for keeping callers' idempotency keys apart."""
+        return f"seat:{self.token_hash}"
+
+
+Caller = AppCaller | SeatCaller
+
+
+def hash_secret(secret: str) -> str:
+    """Return what is stored of a token or key: its SHA-256 in hexadecimal. Secrets have 192 bits,
+    so no salt is needed.
+    """
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def make_token(game_id: str, secret: str) -> str:
+    """Return the token of a seat of `game_id`."""
+    return f"{TOKEN_PREFIX}{game_id}_{secret}"
+
+
+def caller_of_token(token: str) -> SeatCaller:
+    """Return who shows `token`; raises NotAuthenticated if it has not the shape of one. Whether it
+    is right shows at the game.
+    """
+    game_id, _, secret = token.removeprefix(TOKEN_PREFIX).partition("_")
+    if not token.startswith(TOKEN_PREFIX) or not game_id or not secret:
+        raise NotAuthenticated("That is no seat token.")
+    return SeatCaller(game_id, hash_secret(token))
+
+
+def admit(game: Game, caller: Caller) -> int | None:
+    """Let `caller` in: return the seat of a token, or None for the game's app.
+
+    Raises GameNotFound for another app or a token of another game, NotAuthenticated for a token
+    that is not (any longer) right."""
+    if isinstance(caller, AppCaller):
+        if caller.app != game.app:
+            raise GameNotFound(game.id)
+        return None
+    if caller.game_id != game.id:
+        raise GameNotFound(game.id)
+    seats = [
+        s
+        for s in range(SEATS)
+        if hmac.compare_digest(game.seats[s].token_hash or "", caller.token_hash)
+    ]
+    if not seats:
+        raise NotAuthenticated("That token is not valid for this game.")
+    return seats[0]
+
+
+def viewer_for(game: Game, caller: Caller, seat: int | None) -> Viewer:
+    """Return with whose eyes `caller` looks: the token's seat, or the human seat that an app names,
+    or nobody's.
+
+    Raises NotYourSeat for any other seat.
+    """
+    own = admit(game, caller)
+    if own is not None:
+        if seat is not None and seat != own:
+            raise NotYourSeat(seat)
+        return Viewer(own)
+    if seat is None:
+        return Viewer(None)
+    if game.seats[seat].player != "human":
+        raise NotYourSeat(seat, f"Seat {seat} is not played by a person.")
+    return Viewer(seat, names_seat=True)
+
+
+def player_for(game: Game, caller: Caller, seat: int | None) -> Viewer:
+    """Return for whom `caller` acts: as `viewer_for`, and an app that names no seat acts for the
+    only human one.
+
+    Raises SeatUnnamed when there is more than one: a doubled request must never play for the next
+    seat."""
+    viewer = viewer_for(game, caller, seat)
+    if viewer.seat is not None:
+        return viewer
+    if len(game.human_seats) == 1:
+        return Viewer(game.human_seats[0], names_seat=True)
+    if not game.human_seats:
+        raise NotYourSeat(None, "No seat of this game is played by a person.")
+    raise SeatUnnamed

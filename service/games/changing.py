@@ -1,0 +1,150 @@
+"""The one way in which a game changes: load, decide, compare and set.
+
+Every change is judged against the state it is written over. A client that sends the version it has
+seen gets `StaleVersion` when it is not the stored one; for a client that sends none, a lost race is
+no blind retry: the request is judged anew, as if it had come later."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from service.games.access import Caller, viewer_for
+from service.games.errors import GameNotFound, KeyReused, StaleVersion, TooManyRaces, Unavailable
+from service.games.house import House
+from service.games.model import Game, game_from_state, game_to_state
+from service.games.ports import Answer, Commit, RequestKey
+from service.games.representation import Viewer, game_to_json
+
+MAX_RACES = 8
+"""How often a request without a version is judged anew."""
+BOT_QUEUE = "bots"
+BOT_TURN_JOB = "workers.jobs.play_bot_turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a change does: its log entry (version, time and deal are added) and the answer's body."""
+
+    entry: dict[str, Any]
+    answer: Callable[[Game, dict[str, Any]], dict[str, Any]]
+    """Make the body from the changed game and the finished entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The body to answer with, and whether it is an earlier answer replayed."""
+
+    body: dict[str, Any]
+    is_replayed: bool = False
+
+
+def load_game(house: House, game_id: str) -> Game:
+    """Return the stored game; raises GameNotFound, UnknownFormat."""
+    loaded = house.store.load(game_id)
+    if loaded is None:
+        raise GameNotFound(game_id)
+    return game_from_state(game_id, loaded.version, loaded.state)
+
+
+def replayed(answer: Answer, key: RequestKey | None) -> Outcome:
+    """Return the first answer again; raises KeyReused when the request is another one."""
+    if key is None or answer.fingerprint != key.fingerprint:
+        raise KeyReused
+    return Outcome(answer.body, is_replayed=True)
+
+
+def change_game(
+    house: House,
+    game_id: str,
+    admit: Callable[[Game], Viewer],
+    decide: Callable[[Game, Viewer], Step],
+    *,
+    key: RequestKey | None = None,
+    expected_version: int | None = None,
+) -> Outcome:
+    """Change a game once.
+
+    `admit` lets the caller in or raises; `decide` judges, changes the game in place and returns the
+    step, or raises and leaves everything as it was."""
+    for _ in range(MAX_RACES):
+        loaded = house.store.load(game_id, key)
+        if loaded is None:
+            raise GameNotFound(game_id)
+        game = game_from_state(game_id, loaded.version, loaded.state)
+        viewer = admit(game)
+        if loaded.answer is not None:
+            return replayed(loaded.answer, key)
+        if expected_version is not None and expected_version != game.version:
+            raise StaleVersion(expected_version, game_to_json(game, viewer))
+        bot_waited = game.bot_to_move
+        step = decide(game, viewer)
+        outcome = commit_step(house, game, step, key, bot_waited)
+        if outcome is not None:
+            return outcome
+    raise TooManyRaces
+
+
+def commit_step(
+    house: House, game: Game, step: Step, key: RequestKey | None, bot_waited: int | None
+) -> Outcome | None:
+    """Write a decided step; None when another change came first."""
+    game.version += 1
+    if _begins_turn(step.entry):
+        game.turn_version = game.version
+    entry = {"version": game.version, "at": house.now(), **step.entry}
+    body = step.answer(game, entry)
+    commit = Commit(
+        game_id=game.id,
+        version=game.version,
+        status=game.status,
+        state=game_to_state(game),
+        entry=entry,
+        key=key,
+        answer=body if key else None,
+    )
+    if game.bot_to_move is not None:
+        house.store.mark_waiting(game.id, house.clock())
+    result = house.store.commit(commit)
+    if result.answer is not None:
+        return replayed(result.answer, key)
+    if not result.is_done:
+        return None
+    call_bot(house, game, bot_waited)
+    return Outcome(body)
+
+
+def _begins_turn(entry: dict[str, Any]) -> bool:
+    """Tell whether the next step belongs to another turn, or to another holder of the seat."""
+    return (
+        entry["type"] != "played"
+        or entry["action"]["type"] in ("discard", "pass")
+        or "deal_score" in entry
+    )
+
+
+def call_bot(house: House, game: Game, bot_waited: int | None) -> None:
+    """Put the turn of a bot that is to move on the queue, or note that none is.
+
+    A bot in the middle of its turn is being played already. A queue that is full or away loses
+    nothing: the game is marked as waiting, and the sweep calls the bot later."""
+    seat = game.bot_to_move
+    if seat is None:
+        if bot_waited is not None:
+            house.store.unmark_waiting(game.id)
+    elif game.turn_version == game.version:
+        try:
+            enqueue_bot_turn(house, game, seat)
+        except Unavailable:
+            return
+
+
+def enqueue_bot_turn(house: House, game: Game, seat: int) -> bool:
+    """Put the turn in hand on the bots' queue; False when it is there already."""
+    job_id = f"bot-{game.id}-{game.turn_version}-{seat}"
+    arguments = {"game_id": game.id, "seat": seat, "version": game.version}
+    return house.queue.enqueue(BOT_QUEUE, BOT_TURN_JOB, job_id, arguments)
+
+
+def admit_viewer(caller: Caller, seat: int | None = None) -> Callable[[Game], Viewer]:
+    """Return an `admit` for those who may look."""
+    return lambda game: viewer_for(game, caller, seat)

@@ -1,0 +1,174 @@
+"""What use cases raise. Each error carries data and no status: only `service/api/problem.py` knows
+statuses.
+"""
+
+from typing import Any
+
+from service.rules.violations import RULE_OF, SENTENCE_OF, Violation
+
+
+class GamesError(Exception):
+    """The root of the family. `str(error)` is a sentence for a person."""
+
+
+class GameNotFound(GamesError):
+    """There is no such game, or not for this caller."""
+
+    def __init__(self, game_id: str) -> None:
+        super().__init__("There is no game of that id here.")
+        self.game_id = game_id
+
+
+class NotAuthenticated(GamesError):
+    """No credentials, or none that are known."""
+
+
+class NotYourSeat(GamesError):
+    """The caller may not see or play that seat."""
+
+    def __init__(self, seat: int | None = None, why: str = "That seat is not yours.") -> None:
+        super().__init__(why)
+        self.seat = seat
+
+
+class NotAllowed(GamesError):
+    """The caller is known and may not do that."""
+
+
+class SeatUnnamed(GamesError):
+    """The caller plays several seats and must say which one is meant."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            'This game has several human seats: name one, as "seat" in the body or ?seat= in the query.'
+        )
+
+
+class InvalidRequest(GamesError):
+    """A well-formed request that asks for something impossible. `field` says where."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(f"{field}: {why}")
+        self.field = field
+        self.why = why
+
+
+class Conflict(GamesError):
+    """The state of the game does not allow it."""
+
+
+class GameFinished(Conflict):
+    """The game is finished or abandoned."""
+
+    def __init__(self, status: str) -> None:
+        super().__init__(f"The game is {status}.")
+        self.status = status
+
+
+class GameNotFinished(Conflict):
+    """Only a finished game can be shown in the open."""
+
+    def __init__(self) -> None:
+        super().__init__("The game is not finished.")
+
+
+class SeatsOpen(Conflict):
+    """The game waits for players."""
+
+    def __init__(self, seats: list[int]) -> None:
+        super().__init__(f"The game has not begun: open seats {seats}.")
+        self.seats = seats
+
+
+class SeatTaken(Conflict):
+    """Somebody sits there."""
+
+    def __init__(self, seat: int) -> None:
+        super().__init__(f"Seat {seat} is taken.")
+        self.seat = seat
+
+
+class ActionRefused(Conflict):
+    """The rules refuse an action. Carries the violation, the seat and, for the seat to move, what
+    is legal.
+    """
+
+    def __init__(
+        self, violation: Violation, seat: int, legal_actions: list[dict[str, Any]]
+    ) -> None:
+        super().__init__(SENTENCE_OF[violation])
+        self.violation = violation
+        self.rule = RULE_OF[violation]
+        self.seat = seat
+        self.legal_actions = legal_actions
+
+
+class StaleVersion(GamesError):
+    """The game has moved on. Carries the fresh view for the caller."""
+
+    def __init__(self, expected: int, game: dict[str, Any]) -> None:
+        super().__init__(f"The game is at version {game['version']}, not {expected}.")
+        self.expected = expected
+        self.game = game
+
+
+class TooManyRaces(GamesError):
+    """Others changed the game again and again while this request was judged."""
+
+    def __init__(self) -> None:
+        super().__init__("The game changed too often meanwhile; try again.")
+
+
+class KeyReused(GamesError):
+    """An idempotency key came again with another request."""
+
+    def __init__(self) -> None:
+        super().__init__("That Idempotency-Key was used for another request.")
+
+
+class TaskNotFound(GamesError):
+    """There was never such a hint or bot move here."""
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__("There is nothing of that id here.")
+        self.task_id = task_id
+
+
+class TaskExpired(GamesError):
+    """The answer was here and is not kept any longer."""
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__("That answer has expired; ask again.")
+        self.task_id = task_id
+
+
+class Unavailable(GamesError):
+    """A part that the service needs cannot be used now. `retry_after_s` says when to try again."""
+
+    def __init__(self, why: str, retry_after_s: int = 1) -> None:
+        super().__init__(why)
+        self.retry_after_s = retry_after_s
+
+
+class StoreUnavailable(Unavailable):
+    """The store of games does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__("The store of games does not answer.", 2)
+
+
+class QueueFull(Unavailable):
+    """Too many jobs wait."""
+
+    def __init__(self, queue: str) -> None:
+        super().__init__(f"The queue of {queue} is full.", 5)
+        self.queue = queue
+
+
+class UnknownFormat(GamesError):
+    """A stored game is of a format that this release does not read; it is left untouched."""
+
+    def __init__(self, game_id: str, found: object) -> None:
+        super().__init__(f"The stored game has format {found!r}, which this release does not read.")
+        self.game_id = game_id
+        self.found = found

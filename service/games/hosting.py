@@ -1,0 +1,243 @@
+"""Making games, listing them, taking seats, ending them (R1, R4, R7)."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from service.games.access import AppCaller, Caller, admit, hash_secret, make_token
+from service.games.changing import Outcome, Step, call_bot, change_game, load_game, replayed
+from service.games.errors import GameFinished, GameNotFound, InvalidRequest, KeyReused, NotAllowed, SeatTaken
+from service.games.house import House
+from service.games.levels import DEFAULT_LEVEL, is_level
+from service.games.model import Game, SeatHolder, game_to_state
+from service.games.ports import Commit, RequestKey
+from service.games.representation import Viewer, event_to_json, game_to_json
+from service.rules.cards import CARD_NAMES
+from service.rules.deal import SEATS
+from service.rules.match import DEALS, Seating, seat_as_given, seat_by_draw, start_match
+
+SECRET_BYTES = 24
+"""Of a token, a seed, a key: 192 bits."""
+GAME_ID_BYTES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class SeatOrder:
+    """What a creator asks for one place."""
+
+    player: str
+    """human, bot or open."""
+    name: str | None = None
+    level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GameOrder:
+    """What a creator asks for."""
+
+    seats: tuple[SeatOrder, ...]
+    """Four places, in seat order or, with the partner draw, in any."""
+    seating: str = "fixed"
+    """fixed or draw (R4)."""
+    seed: str | None = None
+    client_seed: str = ""
+    deals: int = DEALS
+    spectators: bool = True
+
+
+def create_game(
+    house: House, caller: Caller, order: GameOrder, key: RequestKey | None = None
+) -> Outcome:
+    """Make a game and deal the first deal.
+
+    Returns `{"game": GAME, "seat_tokens": {seat: token}}`, a token for each human seat. Raises
+    NotAllowed for a seat's token, InvalidRequest."""
+    if not isinstance(caller, AppCaller):
+        raise NotAllowed("Creating a game takes an app key.")
+    game_id = _game_id(house, caller, key)
+    if key is not None:
+        loaded = house.store.load(game_id, key)
+        if loaded is not None and loaded.answer is not None:
+            return replayed(loaded.answer, key)
+    game, tokens = _new_game(house, caller.app, game_id, order)
+    body = {"game": game_to_json(game, Viewer(None)), "seat_tokens": tokens}
+    if game.bot_to_move is not None:
+        house.store.mark_waiting(game.id, house.clock())
+    house.store.index_game(caller.app, game_id, int(house.clock() * 1000))
+    result = house.store.commit(
+        Commit(game_id, 0, game.status, game_to_state(game), key=key, answer=body if key else None)
+    )
+    if result.answer is not None:
+        return replayed(result.answer, key)
+    if not result.is_done:
+        raise KeyReused
+    call_bot(house, game, None)
+    return Outcome(body)
+
+
+def _game_id(house: House, caller: AppCaller, key: RequestKey | None) -> str:
+    """Return a random id, or for a request with a key the id that its repetition will find again."""
+    if key is None:
+        return base64.b32encode(house.new_secret(GAME_ID_BYTES).encode())[:24].decode().lower()
+    digest = hashlib.sha256(f"{caller.name}:{key.name}".encode()).digest()
+    return base64.b32encode(digest)[:24].decode().lower()
+
+
+def _new_game(
+    house: House, app: str, game_id: str, order: GameOrder
+) -> tuple[Game, dict[str, str]]:
+    seed = house.new_secret(SECRET_BYTES) if order.seed is None else order.seed
+    seating = (
+        seat_by_draw(seed, order.client_seed)
+        if order.seating == "draw"
+        else seat_as_given(seed, order.client_seed)
+    )
+    seats = [_holder(order.seats[player], seat) for seat, player in enumerate(seating.players)]
+    tokens = {
+        str(seat): _issue_token(house, game_id, seats[seat])
+        for seat in range(SEATS)
+        if seats[seat].player == "human"
+    }
+    game = Game(
+        id=game_id,
+        app=app,
+        version=0,
+        status="open" if any(holder.player == "open" for holder in seats) else "playing",
+        created_at=house.now(),
+        seats=seats,
+        seating=_seating_to_json(order.seating, seating),
+        match=start_match(seed, seating.dealer, order.client_seed, order.deals),
+        spectators=order.spectators,
+    )
+    return game, tokens
+
+
+def _holder(order: SeatOrder, seat: int) -> SeatHolder:
+    if order.player == "bot":
+        level = check_level(order.level or DEFAULT_LEVEL)
+        return SeatHolder("bot", order.name or f"{level.capitalize()} bot {seat}", level)
+    if order.player == "open":
+        return SeatHolder("open", order.name or "")
+    return SeatHolder("human", order.name or f"Player {seat}")
+
+
+def check_level(level: str) -> str:
+    """Return `level`; raises InvalidRequest when there is no such level."""
+    if not is_level(level):
+        raise InvalidRequest("level", f"there is no level {level!r}; GET /bots lists them")
+    return level
+
+
+def _issue_token(house: House, game_id: str, holder: SeatHolder) -> str:
+    """Give `holder` a new token; only its hash is kept."""
+    token = make_token(game_id, house.new_secret(SECRET_BYTES))
+    holder.token_hash = hash_secret(token)
+    return token
+
+
+def _seating_to_json(mode: str, seating: Seating) -> dict[str, Any]:
+    """Report how seats came about: `order` gives, by seat, the place in the request; `draws` the
+    cards by that place.
+    """
+    return {
+        "mode": mode,
+        "dealer": seating.dealer,
+        "order": list(seating.players),
+        "draws": [
+            [{"player": player, "card": CARD_NAMES[card]} for player, card in drawn.items()]
+            for drawn in seating.rounds
+        ],
+    }
+
+
+def join_game(
+    house: House, game_id: str, seat: int, name: str | None, key: RequestKey | None = None
+) -> Outcome:
+    """Take an open seat; whoever knows the game's id may. The game begins when the last one is
+    taken.
+
+    Returns `{"seat", "token", "game"}`. Raises SeatTaken, GameFinished, GameNotFound.
+    """
+
+    def decide(game: Game, _viewer: Viewer) -> Step:
+        check_unfinished(game)
+        holder = game.seats[seat]
+        if holder.player != "open":
+            raise SeatTaken(seat)
+        holder.player = "human"
+        holder.name = name or holder.name or f"Player {seat}"
+        token = _issue_token(house, game.id, holder)
+        _begin_if_full(game)
+        return Step(
+            {"type": "joined", "seat": seat, "by": "human", "name": holder.name},
+            lambda changed, _entry: {
+                "seat": seat,
+                "token": token,
+                "game": game_to_json(changed, Viewer(seat)),
+            },
+        )
+
+    return change_game(house, game_id, lambda _game: Viewer(None), decide, key=key)
+
+
+def _begin_if_full(game: Game) -> None:
+    if game.status == "open" and not game.open_seats:
+        game.status = "playing"
+
+
+def check_unfinished(game: Game) -> None:
+    """Raise GameFinished for a game that is finished or abandoned."""
+    if game.status in ("finished", "abandoned"):
+        raise GameFinished(game.status)
+
+
+def abandon_game(house: House, caller: Caller, game_id: str) -> Outcome:
+    """End a game without a result; only its app may. Returns `{"action", "game"}`."""
+
+    def admit_app(game: Game) -> Viewer:
+        if admit(game, caller) is not None:
+            raise NotAllowed("Abandoning a game takes the app's key.")
+        return Viewer(None)
+
+    def decide(game: Game, viewer: Viewer) -> Step:
+        check_unfinished(game)
+        game.status = "abandoned"
+        return Step({"type": "abandoned", "seat": None, "by": "app"}, event_answer(viewer))
+
+    return change_game(house, game_id, admit_app, decide)
+
+
+def event_answer(viewer: Viewer) -> Any:
+    """Return the usual answer of a change: the event and the game, both for `viewer`."""
+    return lambda game, entry: {
+        "action": event_to_json(entry, viewer.seat),
+        "game": game_to_json(game, viewer),
+    }
+
+
+def list_games(
+    house: House, caller: Caller, status: str | None, limit: int, before: tuple[int, str] | None
+) -> tuple[list[dict[str, Any]], tuple[int, str] | None]:
+    """Return up to `limit` of the app's games, newest first, as one who sees no hand, and the
+    cursor of the next page or None.
+    """
+    if not isinstance(caller, AppCaller):
+        raise NotAllowed("Listing games takes an app key.")
+    found: list[dict[str, Any]] = []
+    while len(found) < limit:
+        page = house.store.list_games(caller.app, before, limit)
+        for created_at_ms, game_id in page:
+            before = (created_at_ms, game_id)
+            try:
+                game = load_game(house, game_id)
+            except GameNotFound:
+                house.store.forget_game(caller.app, game_id)
+                continue
+            if status is None or game.status == status:
+                found.append(game_to_json(game, Viewer(None)))
+                if len(found) == limit:
+                    return found, before
+        if len(page) < limit:
+            return found, None
+    return found, before

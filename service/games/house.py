@@ -1,0 +1,32 @@
+"""What every use case is given: the ports, the clock, the source of secrets, the limits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from service.games.ports import GameStore, JobQueue
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The outside as the use cases see it. Built by `service/app.py` and `workers/main.py`."""
+
+    store: GameStore
+    queue: JobQueue
+    clock: Callable[[], float]
+    """Seconds since 1970, UTC."""
+    new_secret: Callable[[int], str]
+    """Return URL-safe text with that many random bytes in it, from the system's generator."""
+    hint_ttl_s: int = 86_400
+    """How long a hint or a bot move can be read."""
+
+    def now(self) -> str:
+        """Return the time in RFC 3339, UTC, to the millisecond."""
+        return rfc3339(self.clock())
+
+
+def rfc3339(at_s: float) -> str:
+    """Return `at_s`, seconds since 1970, as RFC 3339 text in UTC."""
+    return (
+        datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )

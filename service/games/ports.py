@@ -1,0 +1,158 @@
+"""What the use cases need from the outside: a store of games and a queue of jobs.
+
+`service/store` and `service/jobqueue.py` implement these over Redis and RQ;
+`service/store/memory.py` implements the store for tests, and both pass one contract test. Documents
+are plain JSON values.
+
+Design: one commit is one compare-and-set on the version. It writes the new state, one log entry
+and, where the request has a key, the answer to be replayed, all or nothing. No lock is held while
+anybody thinks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """An Idempotency-Key as it is stored: never the client's text itself."""
+
+    name: str
+    """Hash of the caller and the client's key: where the answer is kept."""
+    fingerprint: str
+    """Hash of the request: method, path and body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was answered the first time."""
+
+    fingerprint: str
+    body: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A stored game and, if the request's key is known already, its answer."""
+
+    version: int
+    state: Document
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One accepted change of one game: from version `version - 1` to `version`."""
+
+    game_id: str
+    version: int
+    """The new version; version 0 creates the game."""
+    status: str
+    """open, playing, finished or abandoned: decides the time to live."""
+    state: Document
+    entry: Document | None = None
+    """The log entry of this version, private fields included; None only for version 0."""
+    key: RequestKey | None = None
+    answer: Document | None = None
+    """What to replay for `key`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitResult:
+    """What became of a commit. Exactly one of three: done, stale, or answered before."""
+
+    is_done: bool
+    answer: Answer | None = None
+    """Set when a request of the same key was committed first."""
+
+
+class GameStore(Protocol):
+    """Games, logs, task documents and the list of games that wait for a bot.
+
+    Every method raises `StoreUnavailable` when the store cannot be reached.
+    """
+
+    def load(self, game_id: str, key: RequestKey | None = None) -> Loaded | None:
+        """Return the game, or None. The answer under `key` is read after the state, so both agree."""
+
+    def commit(self, commit: Commit) -> CommitResult:
+        """Write everything of `commit` if the stored version is the one before; else nothing."""
+
+    def read_log(self, game_id: str, since: int, limit: int = 1000) -> list[Document]:
+        """Return entries with version > `since`, ascending, at most `limit`."""
+
+    def wait_for_version(self, game_id: str, since: int, timeout_s: float) -> bool:
+        """Wait until the log has an entry past `since`; False when the time is up first."""
+
+    def index_game(self, app: str, game_id: str, created_at_ms: int) -> None:
+        """Put a game on its app's list."""
+
+    def list_games(
+        self, app: str, before: tuple[int, str] | None, limit: int
+    ) -> list[tuple[int, str]]:
+        """Return (created_at_ms, game_id), newest first, strictly before the cursor `before`."""
+
+    def forget_game(self, app: str, game_id: str) -> None:
+        """Take a game that no longer exists off its app's list."""
+
+    def new_task(
+        self, scope: str, kind: str, document: Document, ttl_s: int, key: RequestKey | None = None
+    ) -> tuple[str, Answer | None]:
+        """Store a task document under a new id (`h1`, `h2`, ... : first letter of `kind` and a
+        count of the scope), put as `id` into the document.
+
+        With a key that is known: store nothing, return the first task's id and Answer(fingerprint,
+        document as first stored)."""
+
+    def save_task(
+        self, scope: str, kind: str, task_id: str, document: Document, ttl_s: int
+    ) -> bool:
+        """Replace a task document unless its stored status is `cancelled` or it is gone; tell
+        whether it was replaced.
+        """
+
+    def cancel_task(self, scope: str, kind: str, task_id: str) -> Document | None:
+        """Set a queued or running task's status to `cancelled`; return the document as it then is,
+        or None.
+        """
+
+    def load_task(self, scope: str, kind: str, task_id: str) -> Document | None:
+        """Return a task document; None when it is not (or no longer) there."""
+
+    def was_task(self, scope: str, kind: str, task_id: str) -> bool:
+        """Tell whether a task of that id was ever given out in the scope."""
+
+    def mark_waiting(self, game_id: str, at_s: float) -> None:
+        """Note, before the commit, that the game will wait for a bot since `at_s` (an earlier note
+        is replaced).
+        """
+
+    def unmark_waiting(self, game_id: str) -> None:
+        """Note that the game waits for no bot."""
+
+    def waiting_games(self, until_s: float, limit: int) -> list[str]:
+        """Return games noted as waiting at or before `until_s`, the longest waiting first."""
+
+    def ping(self) -> None:
+        """Return when the store answers."""
+
+
+class JobQueue(Protocol):
+    """Queues of jobs for the workers. Jobs are named by dotted path and take plain JSON."""
+
+    def enqueue(self, queue: str, job: str, job_id: str, arguments: Mapping[str, Any]) -> bool:
+        """Put a job on `queue`; False when one of that id waits, runs or has just finished.
+
+        Raises QueueFull when too many wait, StoreUnavailable when the queue cannot be reached.
+        """
+
+    def is_active(self, job_id: str) -> bool:
+        """Tell whether a job of that id waits or runs."""
+
+    def depths(self) -> dict[str, int]:
+        """Return how many jobs wait, by queue."""
+
+    def ping(self) -> None:
+        """Return when the queue answers; raises StoreUnavailable."""
