@@ -8,10 +8,11 @@ variable and says what is allowed. This module knows no other part of the servic
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 Auth = Literal["optional", "required"]
 LogFormat = Literal["json", "console"]
@@ -129,17 +130,13 @@ def variable_of(field: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return ``url`` with user, password and secret parameters replaced by ``***``.
+    """Return ``url`` with user and password replaced by ``***``.
 
     >>> without_password("redis://:secret@cache:6379/0")
     'redis://***@cache:6379/0'
     """
-    parts = urlsplit(url)
-    netloc = "***@" + parts.netloc.rpartition("@")[2] if "@" in parts.netloc else parts.netloc
-    query = "&".join(
-        "password=***" if item.startswith("password=") else item for item in parts.query.split("&")
-    )
-    return urlunsplit(parts._replace(netloc=netloc, query=query))
+    without_user = re.sub(r"//[^/?#]*@", "//***@", url)
+    return re.sub(r"(?<=[?&]password=)[^&#]*", "***", without_user)
 
 
 def _whole(low: int, high: int) -> Callable[[str, str], int]:

@@ -1,0 +1,146 @@
+"""The settings: where they come from, what is refused, what may be shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import pytest
+
+from service.config import ConfigError, Settings, variable_of, without_password
+
+UNUSABLE = [
+    ("PERSIAN_RUMMY_AUTH", "none"),
+    ("REDIS_URL", "127.0.0.1:6379"),
+    ("REDIS_URL", "http://127.0.0.1/"),
+    ("REDIS_URL", "redis://127.0.0.1:port/0"),
+    ("REDIS_URL", "unix:redis.sock"),
+    ("QUEUE_REDIS_URL", "redis://"),
+    ("PERSIAN_RUMMY_FINISHED_TTL_S", "0"),
+    ("PERSIAN_RUMMY_IDLE_TTL_S", "7d"),
+    ("PERSIAN_RUMMY_HINT_TTL_S", "-1"),
+    ("PERSIAN_RUMMY_IDEMPOTENCY_TTL_S", "1.5"),
+    ("PERSIAN_RUMMY_MAX_BODY_BYTES", "10"),
+    ("PERSIAN_RUMMY_MAX_WAIT_S", "nan"),
+    ("PERSIAN_RUMMY_MAX_QUEUED_JOBS", "0"),
+    ("PERSIAN_RUMMY_SWEEP_INTERVAL_S", "0"),
+    ("PERSIAN_RUMMY_JOB_TIMEOUT_S", "inf"),
+    ("PERSIAN_RUMMY_LOG_LEVEL", "INFO"),
+    ("PERSIAN_RUMMY_LOG_FORMAT", "text"),
+    ("PERSIAN_RUMMY_CORS_ORIGINS", "example.org"),
+    ("PERSIAN_RUMMY_CORS_ORIGINS", "https://example.org/app"),
+    ("PERSIAN_RUMMY_REDIS_TIMEOUT_S", "soon"),
+]
+
+
+def test_without_variables_the_defaults_hold():
+    """An empty environment is that of `make run`."""
+    assert Settings() == Settings.from_env({})
+
+
+def test_an_empty_variable_is_not_set():
+    """As in a compose file that passes on what is not there."""
+    env = {"PERSIAN_RUMMY_AUTH": "", "REDIS_URL": " ", "PERSIAN_RUMMY_JOB_TIMEOUT_S": ""}
+
+    assert Settings() == Settings.from_env(env)
+
+
+def test_every_variable_is_read():
+    """Each field has a variable and takes its value from it."""
+    settings = Settings.from_env(
+        {
+            "PERSIAN_RUMMY_AUTH": "required",
+            "REDIS_URL": "redis://cache:6379/1",
+            "QUEUE_REDIS_URL": "unix:///run/redis.sock?db=2",
+            "PERSIAN_RUMMY_FINISHED_TTL_S": "1",
+            "PERSIAN_RUMMY_IDLE_TTL_S": "2",
+            "PERSIAN_RUMMY_HINT_TTL_S": "3",
+            "PERSIAN_RUMMY_IDEMPOTENCY_TTL_S": "4",
+            "PERSIAN_RUMMY_MAX_BODY_BYTES": "2048",
+            "PERSIAN_RUMMY_MAX_WAIT_S": "0",
+            "PERSIAN_RUMMY_MAX_QUEUED_JOBS": "5",
+            "PERSIAN_RUMMY_SWEEP_INTERVAL_S": "0.25",
+            "PERSIAN_RUMMY_JOB_TIMEOUT_S": "6",
+            "PERSIAN_RUMMY_LOG_LEVEL": "debug",
+            "PERSIAN_RUMMY_LOG_FORMAT": "console",
+            "PERSIAN_RUMMY_CORS_ORIGINS": "https://example.org, http://127.0.0.1:3000",
+            "PERSIAN_RUMMY_NUMBA_CACHE_DIR": "/var/cache/kernels",
+            "PERSIAN_RUMMY_REDIS_TIMEOUT_S": "0.5",
+        }
+    )
+
+    unchanged = [
+        field.name
+        for field in dataclasses.fields(Settings)
+        if getattr(settings, field.name) == field.default
+    ]
+    assert [] == unchanged
+    assert ("https://example.org", "http://127.0.0.1:3000") == settings.cors_origins
+    assert 0.25 == settings.sweep_interval_s
+
+
+def test_the_queue_is_in_the_same_redis_unless_told_otherwise():
+    """QUEUE_REDIS_URL defaults to REDIS_URL, not to REDIS_URL's default."""
+    settings = Settings.from_env({"REDIS_URL": "redis://cache:6379/1"})
+
+    assert "redis://cache:6379/1" == settings.queue_redis_url
+
+
+@pytest.mark.parametrize(("variable", "value"), UNUSABLE)
+def test_an_unusable_value_is_refused_by_its_variables_name(variable, value):
+    """The message names the variable and says what is allowed."""
+    with pytest.raises(ConfigError, match=rf"^{variable}: .*allowed: ") as caught:
+        Settings.from_env({variable: value})
+
+    assert variable == caught.value.variable
+    assert caught.value.allowed in str(caught.value)
+
+
+def test_each_field_can_be_refused_or_takes_any_text():
+    """UNUSABLE above forgets no field."""
+    tried = {variable for variable, _ in UNUSABLE}
+    untried = {variable_of(field.name) for field in dataclasses.fields(Settings)} - tried
+
+    assert {"PERSIAN_RUMMY_NUMBA_CACHE_DIR"} == untried
+
+
+def test_a_password_is_neither_shown_nor_in_an_error():
+    """public() is logged at the start, and errors are printed."""
+    url = "redis://user:pa55@cache:6379/0"
+    settings = Settings.from_env({"REDIS_URL": url})
+
+    with pytest.raises(ConfigError) as caught:
+        Settings.from_env({"REDIS_URL": "http://user:pa55@cache"})
+
+    assert "pa55" not in repr(settings.public())
+    assert "pa55" not in str(caught.value)
+    assert "redis://***@cache:6379/0" == settings.public()["redis_url"]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://127.0.0.1:6379/0", "redis://127.0.0.1:6379/0"),
+        ("rediss://:p%40ss@[::1]:6379/0", "rediss://***@[::1]:6379/0"),
+        ("unix:///run/redis.sock?db=0", "unix:///run/redis.sock?db=0"),
+        ("unix:///run/redis.sock?password=pa55&db=0", "unix:///run/redis.sock?password=***&db=0"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url, shown):
+    """User names go too: some providers put the key there."""
+    assert shown == without_password(url)
+
+
+def test_settings_cannot_be_changed():
+    """They are read once."""
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Settings().auth = "required"
+
+
+def test_every_field_has_a_line_about_it():
+    """Unit and range stand below each field."""
+    lines = [line.strip() for line in inspect.getsource(Settings).splitlines()]
+
+    for field in dataclasses.fields(Settings):
+        place = next(i for i, line in enumerate(lines) if line.startswith(f"{field.name}: "))
+        assert lines[place + 1].startswith('"""'), field.name
