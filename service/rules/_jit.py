@@ -1,14 +1,16 @@
 """How one body of a rule runs both as plain Python and compiled.
 
-A rule is written as a function over ints and over an object with named fields. The API calls it as it
-is: the fields are then those of a dataclass, and numba is not even imported. A search process calls
-`register_kernels()` once, before it compiles anything: each function marked `@kernel` then becomes callable from
-compiled code, where the fields are those of a numpy record.
+A rule is written as a function over ints and over an object with named fields. The API calls it as
+it is: the fields are then those of a dataclass, and numba is not even imported. A search process
+calls `register_kernels()` once, before it compiles anything: each function marked `@kernel` then
+becomes callable from compiled code, where the fields are those of a numpy record.
 
-The alternative, to decorate with numba wherever numba is installed, would load 100 MB and half a second into each API
-process for nothing, and would make what the API runs depend on what happens to be installed.
+The alternative, to decorate with numba wherever numba is installed, would load 100 MB and half a
+second into each API process for nothing, and would make what the API runs depend on what happens to
+be installed.
 
-This is the only module of `service` that may import numba, and it does so only inside `register_kernels`.
+This is the only module of `service` that may import numba, and it does so only inside
+`register_kernels`.
 """
 
 from collections.abc import Callable
@@ -25,8 +27,8 @@ _registered: set[Callable[..., Any]] = set()
 def kernel(function: F) -> F:
     """Mark `function` as one that also compiles; return it unchanged.
 
-    A kernel returns codes, raises nothing, allocates nothing, and touches only its arguments and constants of its
-    module.
+    A kernel returns codes, raises nothing, allocates nothing, and touches only its arguments and
+    constants of its module.
     """
     KERNELS.append(function)
     return function
@@ -76,8 +78,8 @@ def _register_bit_counts() -> None:
 
     @overload(popcount, inline="always")
     def _popcount(mask):  # type: ignore[no-untyped-def]
-        return lambda mask: count_ones(mask)
+        return lambda mask: count_ones(mask)  # type: ignore[call-arg]
 
     @overload(lowest_card, inline="always")
     def _lowest_card(mask):  # type: ignore[no-untyped-def]
-        return lambda mask: count_trailing_zeros(mask)
+        return lambda mask: count_trailing_zeros(mask)  # type: ignore[call-arg]

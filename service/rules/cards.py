@@ -1,8 +1,8 @@
 """The 56 cards as numbers, masks and names (R2, R3).
 
-A card is an int: `suit * 13 + rank` for the 52 of the pack, 52 to 55 for the jokers. A set of cards is an int with one
-bit a card. Fifty-six bits leave the sign bit of a signed 64-bit int alone, so the same arithmetic holds in Python,
-where ints have no end, and in compiled code.
+A card is an int: `suit * 13 + rank` for the 52 of the pack, 52 to 55 for the jokers. A set of cards
+is an int with one bit a card. Fifty-six bits leave the sign bit of a signed 64-bit int alone, so
+the same arithmetic holds in Python, where ints have no end, and in compiled code.
 """
 
 from collections.abc import Iterable, Iterator
@@ -62,13 +62,13 @@ def rank_of(card: CardId) -> int:
 
 @kernel
 def higher(cards: Mask) -> Mask:
-    """Return the cards one rank above those in `cards`, suit by suit; nothing stands above an ace (R16)."""
+    """Return the cards one rank above `cards`, suit by suit; nothing is above an ace (R16)."""
     return (cards & _HAS_HIGHER) << 1
 
 
 @kernel
 def lower(cards: Mask) -> Mask:
-    """Return the cards one rank below those in `cards`, suit by suit; nothing stands below a two (R16)."""
+    """Return the cards one rank below `cards`, suit by suit; nothing is below a two (R16)."""
     return (cards & _HAS_LOWER) >> 1
 
 
@@ -102,7 +102,7 @@ def cards_in(mask: Mask) -> Iterator[CardId]:
 
 
 def names_of(mask: Mask) -> list[str]:
-    """Return the names of the cards in `mask`, in order of their ids (clubs, diamonds, hearts, spades, jokers)."""
+    """Return the names of the cards in `mask` in order of their ids: C, D, H, S, jokers."""
     return [CARD_NAMES[card] for card in cards_in(mask)]
 
 

@@ -2,14 +2,15 @@
 
 Three layers, each resting on the one before, so that every rule has one body:
 
-* the *core* (`CORE_FIELDS`): hands, stock, pile, two masks of the table, points laid. All of the play follows from it. A
-  search copies nothing else.
-* the *meld rows* (`TABLE_FIELDS`): which meld each card joined and who laid it. They are for people and for the
-  naming of melds (R18), and change nothing in what may be played later.
+* the *core* (`CORE_FIELDS`): hands, stock, pile, two masks of the table, points laid. All of the
+  play follows from it. A search copies nothing else.
+* the *meld rows* (`TABLE_FIELDS`): which meld each card joined and who laid it. They are for people
+  and for the naming of melds (R18), and change nothing in what may be played later.
 * `play`, the checked door: judges an `Action` and changes the deal only if it is legal.
 
-`check_*` return a `Violation` and change nothing. `apply_*` change the deal in place without asking. Both are kernels: `deal` may be
-a `Deal` or a numpy record with the fields of the same names.
+`check_*` return a `Violation` and change nothing. `apply_*` change the deal in place without
+asking. Both are kernels: `deal` may be a `Deal` or a numpy record with the fields of the same
+names.
 """
 
 from collections.abc import Sequence
@@ -78,7 +79,10 @@ def _ints(count: int, value: int = 0) -> list[int]:
 
 @dataclass(slots=True)
 class Deal:
-    """The whole state of a deal, hidden cards included. Lists have a fixed length; counts say how much is in use."""
+    """The whole state of a deal, hidden cards included.
+
+    Lists have a fixed length; counts say how much of them is in use.
+    """
 
     hands: list[Mask] = field(default_factory=lambda: _ints(SEATS))
     """Cards held, by seat."""
@@ -149,7 +153,10 @@ class Deal:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One step of a turn. Frozen; `cards` is a mask, with one card for a take and a discard and none for draw and pass."""
+    """One step of a turn.
+
+    `cards` is a mask: one card for a take and a discard, none for a draw and a pass.
+    """
 
     type: int
     """DRAW_STOCK, TAKE_DISCARDS, LAY_MELD, LAY_OFF, DISCARD or PASS."""
@@ -159,7 +166,10 @@ class Action:
 
 
 def deal_cards(deck: Sequence[CardId], dealer: Seat) -> Deal:
-    """Deal `deck` (56 cards, the top one first): seven each, one at a time from the dealer's left, then the upcard (R5)."""
+    """Deal `deck`, 56 cards with the top one first (R5).
+
+    Seven each, one at a time from the dealer's left; then the upcard; the rest is the stock.
+    """
     deal = Deal(dealer=dealer, turn=(dealer + 1) % SEATS)
     for place in range(SEATS * HAND_SIZE):
         deal.hands[(dealer + 1 + place) % SEATS] |= 1 << deck[place]
@@ -174,7 +184,7 @@ def deal_cards(deck: Sequence[CardId], dealer: Seat) -> Deal:
 
 
 @kernel
-def check_draw_stock(deal):  # type: ignore[no-untyped-def]
+def check_draw_stock(deal: Deal) -> Violation:
     """Return why no card may be drawn from the stock (R8, R23), or NONE."""
     if deal.phase != DRAW:
         return Violation.ALREADY_DRAWN
@@ -184,7 +194,7 @@ def check_draw_stock(deal):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find_in_pile(deal, card):  # type: ignore[no-untyped-def]
+def find_in_pile(deal: Deal, card: CardId) -> int:
     """Return the place of `card` in the pile, 0 at the bottom, or -1."""
     for place in range(deal.pile_count):
         if deal.pile[place] == card:
@@ -193,7 +203,7 @@ def find_in_pile(deal, card):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def pile_from(deal, place):  # type: ignore[no-untyped-def]
+def pile_from(deal: Deal, place: int) -> Mask:
     """Return the mask of the pile's cards from `place` up (R10)."""
     cards = 0
     for above in range(place, deal.pile_count):
@@ -202,7 +212,7 @@ def pile_from(deal, place):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def check_take(deal, card):  # type: ignore[no-untyped-def]
+def check_take(deal: Deal, card: CardId) -> Violation:
     """Return why `card` may not be taken from the pile (R8, R9, R12), or NONE."""
     if deal.phase != DRAW:
         return Violation.ALREADY_DRAWN
@@ -216,8 +226,8 @@ def check_take(deal, card):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def check_held(deal, cards):  # type: ignore[no-untyped-def]
-    """Return why `cards` may not leave the hand: drawing comes first (R8), and they must be in it."""
+def check_held(deal: Deal, cards: Mask) -> Violation:
+    """Return why `cards` may not leave the hand: draw first, and hold them (R8); or NONE."""
     if deal.phase != MELD:
         return Violation.NOT_DRAWN
     if cards & ~deal.hands[deal.turn]:
@@ -226,13 +236,13 @@ def check_held(deal, cards):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def is_due_left_out(deal, cards):  # type: ignore[no-untyped-def]
+def is_due_left_out(deal: Deal, cards: Mask) -> bool:
     """Tell whether a card is due (R11) and `cards` do not contain it."""
     return deal.due != NO_CARD and (cards >> deal.due) & 1 == 0
 
 
 @kernel
-def check_lay_meld(deal, cards):  # type: ignore[no-untyped-def]
+def check_lay_meld(deal: Deal, cards: Mask) -> Violation:
     """Return why `cards` may not be melded (R8, R3, R15, R16, R11), or NONE."""
     violation = check_held(deal, cards)
     if violation == Violation.NONE:
@@ -243,7 +253,7 @@ def check_lay_meld(deal, cards):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def check_lay_off(deal, cards, row):  # type: ignore[no-untyped-def]
+def check_lay_off(deal: Deal, cards: Mask, row: int) -> Violation:
     """Return why `cards` may not join the meld in `row` (R8, R18, R17, R11), or NONE."""
     violation = check_held(deal, cards)
     if violation != Violation.NONE:
@@ -258,7 +268,7 @@ def check_lay_off(deal, cards, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def check_discard(deal, cards):  # type: ignore[no-untyped-def]
+def check_discard(deal: Deal, cards: Mask) -> Violation:
     """Return why the one card of `cards` may not be discarded (R8, R11), or NONE."""
     violation = check_held(deal, cards)
     if violation == Violation.NONE and popcount(cards) != 1:
@@ -269,7 +279,7 @@ def check_discard(deal, cards):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def check_pass(deal):  # type: ignore[no-untyped-def]
+def check_pass(deal: Deal) -> Violation:
     """Return why the turn may not be passed (R8, R24), or NONE."""
     if deal.phase != DRAW:
         return Violation.PASS_AFTER_DRAW
@@ -279,8 +289,8 @@ def check_pass(deal):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def check_action(deal, seat, kind, cards, row):  # type: ignore[no-untyped-def]
-    """Return why `seat` may not play the action (type `kind`, mask `cards`, meld `row`), or NONE."""
+def check_action(deal: Deal, seat: Seat, kind: int, cards: Mask, row: int) -> Violation:
+    """Return why `seat` may not play the action of type `kind`, or NONE."""
     if deal.phase == OVER:
         return Violation.DEAL_OVER
     if seat != deal.turn:
@@ -302,14 +312,14 @@ def check_action(deal, seat, kind, cards, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def end_turn(deal):  # type: ignore[no-untyped-def]
+def end_turn(deal: Deal) -> None:
     """Give the turn to the left neighbour (R6, R20)."""
     deal.turn = (deal.turn + 1) & 3
     deal.phase = DRAW
 
 
 @kernel
-def apply_draw_stock(deal):  # type: ignore[no-untyped-def]
+def apply_draw_stock(deal: Deal) -> None:
     """Move the stock's top card to the hand (R9)."""
     deal.stock_count -= 1
     deal.hands[deal.turn] |= 1 << deal.stock[deal.stock_count]
@@ -317,8 +327,11 @@ def apply_draw_stock(deal):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def apply_take_from(deal, place):  # type: ignore[no-untyped-def]
-    """Move the pile's cards from `place` up to the hand, in everybody's sight; the lowest is due (R10, R11, R25)."""
+def apply_take_from(deal: Deal, place: int) -> None:
+    """Move the pile's cards from `place` up to the hand, in everybody's sight (R10, R25, R33).
+
+    The lowest of them is due (R11).
+    """
     cards = pile_from(deal, place)
     deal.hands[deal.turn] |= cards
     deal.known[deal.turn] |= cards
@@ -329,8 +342,11 @@ def apply_take_from(deal, place):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def table_cards(deal, cards, kind, is_doubled):  # type: ignore[no-untyped-def]
-    """Move `cards` from the hand to the table's sets or runs; credit the mover (R27, R28); end the deal on an empty hand (R21)."""
+def table_cards(deal: Deal, cards: Mask, kind: int, is_doubled: bool) -> None:
+    """Move `cards` from the hand to the table's sets or runs and credit the mover (R27, R28).
+
+    An empty hand ends the deal (R21).
+    """
     seat = deal.turn
     deal.hands[seat] &= ~cards
     deal.known[seat] &= ~cards
@@ -348,7 +364,7 @@ def table_cards(deal, cards, kind, is_doubled):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def record_cards(deal, cards, row):  # type: ignore[no-untyped-def]
+def record_cards(deal: Deal, cards: Mask, row: int) -> None:
     """Add `cards` to the meld in `row`, laid by the seat to move."""
     deal.meld_cards[row] |= cards
     while cards:
@@ -357,13 +373,13 @@ def record_cards(deal, cards, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def is_doubled_meld(cards):  # type: ignore[no-untyped-def]
+def is_doubled_meld(cards: Mask) -> bool:
     """Tell whether `cards`, a meld laid in one action, are a set of four and count double (R28)."""
     return meld_kind(cards) == SET and popcount(cards) == 4
 
 
 @kernel
-def apply_lay_meld(deal, cards):  # type: ignore[no-untyped-def]
+def apply_lay_meld(deal: Deal, cards: Mask) -> None:
     """Lay a new meld on the table."""
     row = deal.meld_count
     kind = meld_kind(cards)
@@ -376,14 +392,14 @@ def apply_lay_meld(deal, cards):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def apply_lay_off(deal, cards, row):  # type: ignore[no-untyped-def]
+def apply_lay_off(deal: Deal, cards: Mask, row: int) -> None:
     """Add `cards` to the meld in `row` (R17)."""
     record_cards(deal, cards, row)
     table_cards(deal, cards, deal.meld_kinds[row], False)
 
 
 @kernel
-def apply_discard(deal, card):  # type: ignore[no-untyped-def]
+def apply_discard(deal: Deal, card: CardId) -> None:
     """Put `card` on the pile and end the turn (R20, R22)."""
     deal.hands[deal.turn] &= ~(1 << card)
     deal.known[deal.turn] &= ~(1 << card)
@@ -393,7 +409,7 @@ def apply_discard(deal, card):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def apply_pass(deal):  # type: ignore[no-untyped-def]
+def apply_pass(deal: Deal) -> None:
     """Count a pass; the fourth in a row ends the deal (R24, R25)."""
     deal.passes += 1
     if deal.passes == SEATS:
@@ -403,7 +419,7 @@ def apply_pass(deal):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def apply_action(deal, kind, cards, row):  # type: ignore[no-untyped-def]
+def apply_action(deal: Deal, kind: int, cards: Mask, row: int) -> None:
     """Carry out a legal action of the seat to move."""
     if kind == DRAW_STOCK:
         apply_draw_stock(deal)
@@ -433,7 +449,7 @@ def play(deal: Deal, seat: Seat, action: Action) -> None:
 
 
 def find_faults(deal: Deal) -> list[str]:
-    """Return what is wrong with a deal as a state, in sentences; empty when each card is in exactly one place."""
+    """Return what is wrong with a state, in sentences: none when each card is in one place."""
     places = [*deal.hands, mask_of(deal.pile_cards), mask_of(deal.stock_cards)]
     places += deal.meld_cards[: deal.meld_count]
     faults = []

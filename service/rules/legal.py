@@ -1,13 +1,13 @@
 """The list of legal actions: complete, and nothing else (R8 to R24).
 
-The lists come from the same masks that the checks use; a property test holds the two against each other. The order is
-fixed: draws, then melds by rank and suit, lay-offs by meld, discards by card.
+The lists come from the same masks that the checks use; a property test holds the two against each
+other. The order is fixed: draws, then melds by rank and suit, lay-offs by meld, discards by card.
 """
 
 from dataclasses import dataclass, field
 
 from service.rules._jit import kernel, lowest_card, popcount
-from service.rules.cards import JOKER_RANK, RANK_MASKS, SUIT_BITS, SUIT_SIZE
+from service.rules.cards import JOKER_RANK, RANK_MASKS, SUIT_BITS, SUIT_SIZE, Mask
 from service.rules.deal import (
     DISCARD,
     DRAW,
@@ -25,7 +25,7 @@ from service.rules.deal import (
 from service.rules.melds import SET, can_table
 
 CAPACITY = 1024
-"""Longer than any list: at most 264 runs, 70 sets, 56 discards and, with few cards left in hand, few lay-offs."""
+"""Longer than any list: 264 runs, 70 sets, 56 discards; lay-offs leave fewer of these."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class ActionList:
 
 
 @kernel
-def _add(out, kind, cards, row):  # type: ignore[no-untyped-def]
+def _add(out: ActionList, kind: int, cards: Mask, row: int) -> None:
     out.types[out.count] = kind
     out.cards[out.count] = cards
     out.melds[out.count] = row
@@ -47,7 +47,7 @@ def _add(out, kind, cards, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_draws(deal, out):  # type: ignore[no-untyped-def]
+def _add_draws(deal: Deal, out: ActionList) -> None:
     """Add the ways to start a turn (R9, R12, R24)."""
     if deal.stock_count > 0:
         _add(out, DRAW_STOCK, 0, NO_ROW)
@@ -62,7 +62,7 @@ def _add_draws(deal, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_sets(held, needed, out):  # type: ignore[no-untyped-def]
+def _add_sets(held: Mask, needed: Mask, out: ActionList) -> None:
     """Add every set of three or four among `held` that contains `needed` (R15, R3)."""
     for rank in range(JOKER_RANK + 1):
         same = held & RANK_MASKS[rank]
@@ -79,7 +79,7 @@ def _add_sets(held, needed, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_runs(held, needed, out):  # type: ignore[no-untyped-def]
+def _add_runs(held: Mask, needed: Mask, out: ActionList) -> None:
     """Add every run among `held` that contains `needed` (R16)."""
     for suit in range(4):
         ranks = (held >> (suit * SUIT_SIZE)) & SUIT_BITS
@@ -94,7 +94,7 @@ def _add_runs(held, needed, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_run_lay_offs(held, needed, run, row, out):  # type: ignore[no-untyped-def]
+def _add_run_lay_offs(held: Mask, needed: Mask, run: Mask, row: int, out: ActionList) -> None:
     """Add every way to make `run` longer at either end or both (R17)."""
     first = lowest_card(run)
     last = first + popcount(run) - 1
@@ -113,7 +113,7 @@ def _add_run_lay_offs(held, needed, run, row, out):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _add_lay_offs(deal, needed, out):  # type: ignore[no-untyped-def]
+def _add_lay_offs(deal: Deal, needed: Mask, out: ActionList) -> None:
     """Add every lay-off on every meld (R17, R18)."""
     held = deal.hands[deal.turn]
     for row in range(deal.meld_count):
@@ -130,8 +130,8 @@ def _add_lay_offs(deal, needed, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def list_actions(deal, out):  # type: ignore[no-untyped-def]
-    """Write the legal actions of the seat to move into `out`, an ActionList or a record with its fields."""
+def list_actions(deal: Deal, out: ActionList) -> None:
+    """Write the legal actions of the seat to move into `out`, an ActionList or such a record."""
     out.count = 0
     if deal.phase == OVER:
         return
@@ -149,7 +149,7 @@ def list_actions(deal, out):  # type: ignore[no-untyped-def]
 
 
 def legal_actions(deal: Deal) -> list[Action]:
-    """Return every legal action of the seat to move, in the fixed order; empty when the deal is over."""
+    """Return the legal actions of the seat to move, in the fixed order; none after the end."""
     out = ActionList()
     list_actions(deal, out)
     return [Action(out.types[i], out.cards[i], out.melds[i]) for i in range(out.count)]

@@ -23,9 +23,10 @@ def draw_rank(card: CardId) -> int:
 def draw_lowest(
     players: Sequence[int], places: int, next_card: Callable[[], CardId], rounds: list[DrawRound]
 ) -> list[int]:
-    """Return the `places` lowest of `players`, the lowest first; append each round of drawing to `rounds`.
+    """Return the `places` lowest of `players`, the lowest first.
 
-    Players tied where it matters draw again among themselves (R4).
+    Each round of drawing is appended to `rounds`. Players tied where it matters draw again among
+    themselves (R4).
     """
     drawn = {player: next_card() for player in players}
     rounds.append(drawn)
@@ -60,7 +61,10 @@ class Seating:
 
 
 def seat_by_draw(seed: str, client_seed: str = "") -> Seating:
-    """Seat four players by R4: the two lowest at seats 0 and 2, the lowest at 0; the others at 1 and 3 in their order."""
+    """Seat four players by R4, the two lowest opposite each other.
+
+    The lowest sits at 0 and deals, the second lowest at 2, the others at 1 and 3 in their order.
+    """
     rounds: list[DrawRound] = []
     next_card = _pack_after_pack(seed, client_seed).__next__
     lowest, second = draw_lowest(range(SEATS), 2, next_card, rounds)
@@ -121,7 +125,9 @@ def start_match(seed: str, first_dealer: Seat, client_seed: str = "", deals: int
 
 
 def play_in_match(match: Match, seat: Seat, action: Action) -> DealScore | None:
-    """Play `action`; when it ends the deal, score it, deal the next one if there is one, and return the score.
+    """Play `action`; return the deal's score if that ended it, else None.
+
+    The next deal, if there is one, is dealt at once.
 
     Raises IllegalAction when the rules refuse; nothing has changed then.
     """

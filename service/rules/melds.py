@@ -1,9 +1,9 @@
 """What makes a meld, and which cards of a hand can go to the table (R3, R11, R12, R15 to R18).
 
-All of it is arithmetic on masks. Two masks describe the table for the play: the cards that lie in sets and the cards
-that lie in runs. They are enough to know what can be laid off, since a rank has at most one set, and a run grows at
-its ends only, wherever a touching run may lie (R18); which meld of the table a card joins is kept beside them, for
-people, in `deal.py`.
+All of it is arithmetic on masks. Two masks describe the table for the play: the cards that lie in
+sets and the cards that lie in runs. They are enough to know what can be laid off, since a rank has
+at most one set, and a run grows at its ends only, wherever a touching run may lie (R18); which meld
+of the table a card joins is kept beside them, for people, in `deal.py`.
 """
 
 from service.rules._jit import kernel, lowest_card, popcount
@@ -64,7 +64,7 @@ def is_meld_of_kind(cards: Mask, kind: int) -> bool:
 
 @kernel
 def check_meld(cards: Mask) -> Violation:
-    """Return why `cards` are no meld, by the rule they come nearest to: R3, R16 (one suit) or R15."""
+    """Return why `cards` are no meld, by the nearest rule: R3, R16 (one suit) or R15; or NONE."""
     if meld_kind(cards) != NO_MELD:
         return Violation.NONE
     if cards & JOKERS and cards & ~JOKERS:
@@ -79,7 +79,7 @@ def check_meld(cards: Mask) -> Violation:
 
 @kernel
 def ranks_held_thrice(cards: Mask) -> int:
-    """Return thirteen bits, one for each rank with at least three of its four cards in `cards`; jokers apart."""
+    """Return thirteen bits, one a rank with three or four of its cards in `cards`."""
     clubs = cards & SUIT_BITS
     diamonds = (cards >> 13) & SUIT_BITS
     hearts = (cards >> 26) & SUIT_BITS
@@ -114,13 +114,13 @@ def set_places(table_sets: Mask) -> Mask:
 
 @kernel
 def run_places(table_runs: Mask) -> Mask:
-    """Return the cards next to a card that lies in a run: any of them not on the table may be laid off alone (R17)."""
+    """Return the cards next to those in runs: what is not on the table may be laid off (R17)."""
     return higher(table_runs) | lower(table_runs)
 
 
 @kernel
 def cards_to_lay_off(cards: Mask, table_sets: Mask, table_runs: Mask) -> Mask:
-    """Return those of `cards` that can be laid off, alone or with others of `cards` in one action (R17)."""
+    """Return those of `cards` that one lay-off made of `cards` can contain (R17)."""
     reached = run_places(table_runs) & cards
     frontier = reached
     while frontier:
@@ -131,12 +131,12 @@ def cards_to_lay_off(cards: Mask, table_sets: Mask, table_runs: Mask) -> Mask:
 
 @kernel
 def cards_to_table(cards: Mask, table_sets: Mask, table_runs: Mask) -> Mask:
-    """Return those of `cards` that one table action made of `cards` can contain: what R11 and R12 ask."""
+    """Return those of `cards` that one table action made of `cards` can contain (R11, R12)."""
     melded = cards_in_sets(cards) | cards_in_runs(cards)
     return melded | cards_to_lay_off(cards, table_sets, table_runs)
 
 
 @kernel
 def can_table(card: CardId, cards: Mask, table_sets: Mask, table_runs: Mask) -> bool:
-    """Tell whether `card`, one of `cards`, can go to the table at once in a meld or lay-off made of `cards` (R12)."""
+    """Tell whether one table action made of `cards` can contain `card`, one of them (R12)."""
     return (cards_to_table(cards, table_sets, table_runs) >> card) & 1 != 0

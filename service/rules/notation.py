@@ -11,7 +11,8 @@ An action in JSON is the API's ACTION. In text an action is one word:
 | `DKD` | discard |
 | `P` | pass |
 
-A game in text is a list of lines `KEY value`, then for each deal one line with its pack, in the order of the cards before the deal, and one line a turn with the seat in front:
+A game in text is a list of lines `KEY value`, then for each deal one line with its pack, in the
+order of the cards before the deal, and one line a turn with the seat in front:
 
     persian-rummy 1
     dealer 2
@@ -20,14 +21,24 @@ A game in text is a list of lines `KEY value`, then for each deal one line with 
     3 S M4S4D4H DKD
     0 TKD MKDKSKH D2C
 
-Comments begin with `#`. `read_game(write_game(record)) == record`, and `replay` plays it through the rules.
+Comments begin with `#`. `read_game(write_game(record)) == record`, and `replay` plays it through
+the rules.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.rules.cards import CARD_COUNT, CARD_NAMES, CardId, Mask, Seat, mask_of, names_of, parse_card
+from service.rules.cards import (
+    CARD_COUNT,
+    CARD_NAMES,
+    CardId,
+    Mask,
+    Seat,
+    mask_of,
+    names_of,
+    parse_card,
+)
 from service.rules.deal import (
     ACTION_NAMES,
     DISCARD,
@@ -45,7 +56,14 @@ from service.rules.view import meld_name
 from service.rules.violations import IllegalAction, RulesError, Violation
 
 HEADER = "persian-rummy 1"
-_LETTERS = {DRAW_STOCK: "S", TAKE_DISCARDS: "T", LAY_MELD: "M", LAY_OFF: "L", DISCARD: "D", PASS: "P"}
+_LETTERS = {
+    DRAW_STOCK: "S",
+    TAKE_DISCARDS: "T",
+    LAY_MELD: "M",
+    LAY_OFF: "L",
+    DISCARD: "D",
+    PASS: "P",
+}
 _TYPES = {letter: kind for kind, letter in _LETTERS.items()}
 
 
@@ -73,7 +91,8 @@ def action_to_json(action: Action) -> dict[str, Any]:
 def action_from_json(data: dict[str, Any], seat: Seat = 0) -> Action:
     """Return the action that a well-formed ACTION names.
 
-    Raises BadNotation for a shape that is none, and IllegalAction (R2, R18) for a card named twice or a meld that cannot be, since those have the right shape and break a rule.
+    Raises BadNotation for a shape that is none, and IllegalAction (R2, R18) for a card named twice
+    or a meld that cannot be, since those have the right shape and break a rule.
     """
     try:
         kind = ACTION_NAMES.index(data["type"])
@@ -99,7 +118,13 @@ def _distinct(names: list[str], given: object, seat: Seat) -> Mask:
 def _meld_row(name: str, given: object, seat: Seat) -> int:
     """Return the row that a name such as `m3` stands for."""
     digits = name[1:]
-    if name[:1] != "m" or not digits.isascii() or not digits.isdigit() or len(digits) > 2 or digits[0] == "0":
+    if (
+        name[:1] != "m"
+        or not digits.isascii()
+        or not digits.isdigit()
+        or len(digits) > 2
+        or digits[0] == "0"
+    ):
         raise IllegalAction(Violation.NO_SUCH_MELD, given, seat)
     return int(digits) - 1
 

@@ -27,7 +27,7 @@ _ONES, _TWOS, _FOURS, _EIGHTS, _SIXTEENS = (_value_plane(bit) for bit in range(5
 
 @kernel
 def points(cards: Mask) -> int:
-    """Return what `cards` are worth together (R26): five bit counts, one a binary digit of the values."""
+    """Return what `cards` are worth (R26): five bit counts, one a binary digit of the values."""
     return (
         popcount(cards & _ONES)
         + 2 * popcount(cards & _TWOS)
@@ -67,7 +67,7 @@ class DealScore:
 def score_deal(
     laid: tuple[int, int], hands: tuple[Mask, Mask, Mask, Mask], went_out: int | None
 ) -> DealScore:
-    """Score a finished deal from the points laid, the four hands left and who went out (R27 to R31)."""
+    """Score a deal from the points laid, the hands left and who went out (R27 to R31)."""
     bonus = [0, 0]
     if went_out is not None:
         bonus[went_out % 2] = GOING_OUT_BONUS

@@ -2,17 +2,21 @@
 
 The algorithm, named `ALGORITHM`:
 
-1. *Bytes.* Block number i (0, 1, 2, ...) is SHA-256 of the UTF-8 text `LABEL ":" i ":" HEX(client seed) ":" SEED`, where LABEL says what
-   the cards are for (`deal-1`, `deal-2`, `draw-1`), i is decimal, and HEX is the lower-case hexadecimal of the client seed's UTF-8 bytes (nothing
-   when there is no client seed). The blocks follow each other without a gap.
-2. *Numbers.* Four bytes at a time, big-endian, give a number w below 2**32. For a number below n, w is thrown away when w >= 2**32 - (2**32 mod n);
-   else it is w mod n. So every outcome has the same chance.
-3. *Shuffle.* Start with the cards in the order of their ids: clubs two to ace, diamonds, hearts, spades, jokers X1 to X4. For i from 55 down to 1, draw j
-   below i + 1 and exchange places i and j (Fisher and Yates, in Durstenfeld's form). Place 0 is the top of the pack.
+1. *Bytes.* Block number i (0, 1, 2, ...) is SHA-256 of the UTF-8 text `LABEL ":" i ":" HEX(client
+   seed) ":" SEED`, where LABEL says what the cards are for (`deal-1`, `deal-2`, `draw-1`), i is
+   decimal, and HEX is the lower-case hexadecimal of the client seed's UTF-8 bytes (nothing when
+   there is no client seed). The blocks follow each other without a gap.
+2. *Numbers.* Four bytes at a time, big-endian, give a number w below 2**32. For a number below n, w
+   is thrown away when w >= 2**32 - (2**32 mod n); else it is w mod n. So every outcome has the same
+   chance.
+3. *Shuffle.* Start with the cards in the order of their ids: clubs two to ace, diamonds, hearts,
+   spades, jokers X1 to X4. For i from 55 down to 1, draw j below i + 1 and exchange places i and j
+   (Fisher and Yates, in Durstenfeld's form). Place 0 is the top of the pack.
 
-The commitment published before the game is the SHA-256 of the seed's UTF-8 bytes in hexadecimal. The label in front keeps every block's
-input different from the commitment's, so that the commitment tells nothing of the cards, provided the seed cannot be guessed: the
-service makes its own of 192 bits; a seed chosen by the game's creator is for tests and replays.
+The commitment published before the game is the SHA-256 of the seed's UTF-8 bytes in hexadecimal.
+The label in front keeps every block's input different from the commitment's, so that the commitment
+tells nothing of the cards, provided the seed cannot be guessed: the service makes its own of 192
+bits; a seed chosen by the game's creator is for tests and replays.
 """
 
 import hashlib

@@ -1,14 +1,23 @@
 """What one seat may know of a deal (R33): the only door from a `Deal` to a player, a hint or a bot.
 
-A `SeatView` is a copy: nothing in it leads back to the deal. Its JSON form is the shape of `deal` in the API's GAME, and is what a search
-job is given.
+A `SeatView` is a copy: nothing in it leads back to the deal. Its JSON form is the shape of `deal`
+in the API's GAME, and is what a search job is given.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 from service.rules._jit import popcount
-from service.rules.cards import CARD_NAMES, CardId, Mask, Seat, cards_in, mask_of, names_of, parse_card
+from service.rules.cards import (
+    CARD_NAMES,
+    CardId,
+    Mask,
+    Seat,
+    cards_in,
+    mask_of,
+    names_of,
+    parse_card,
+)
 from service.rules.deal import NO_CARD, PHASE_NAMES, SEATS, Deal
 from service.rules.match import Match
 from service.rules.melds import KIND_NAMES
@@ -63,7 +72,9 @@ class SeatView:
     """Points on the table by team."""
 
 
-def view_deal(deal: Deal, seat: Seat | None, number: int = 1, deals: int = 2, scores: tuple[int, int] = (0, 0)) -> SeatView:
+def view_deal(
+    deal: Deal, seat: Seat | None, number: int = 1, deals: int = 2, scores: tuple[int, int] = (0, 0)
+) -> SeatView:
     """Return what `seat` (None: a spectator) may know of `deal`."""
     return SeatView(
         seat=seat,
@@ -102,7 +113,7 @@ def meld_name(row: int) -> str:
 
 
 def view_to_json(view: SeatView) -> dict[str, Any]:
-    """Return `view` as plain JSON values, in the shape of GAME's `deal` with `seat`, `deals` and `scores` beside it."""
+    """Return `view` as plain JSON: GAME's `deal` with `seat`, `deals` and `scores` beside it."""
     return {
         "seat": view.seat,
         "number": view.number,
@@ -133,7 +144,10 @@ def view_to_json(view: SeatView) -> dict[str, Any]:
 
 
 def view_from_json(data: dict[str, Any]) -> SeatView:
-    """Return the view that `view_to_json` wrote. Trusts its shape; raises UnknownCard, KeyError or ValueError otherwise."""
+    """Return the view that `view_to_json` wrote.
+
+    Trusts its shape; raises UnknownCard, KeyError or ValueError otherwise.
+    """
     due = data["due"]
     return SeatView(
         seat=data["seat"],
@@ -167,7 +181,7 @@ def seats_but(seat: Seat | None) -> list[Seat]:
 
 
 def unseen_cards(view: SeatView) -> Mask:
-    """Return the cards whose place the viewer does not know: in the stock or, unknown, in another hand."""
+    """Return the cards whose place the viewer does not know: the stock or another hand."""
     seen = view.hand | mask_of(view.pile)
     for meld in view.melds:
         seen |= mask_of(meld.cards)

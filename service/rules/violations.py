@@ -1,6 +1,7 @@
 """The codes of refusal, each with the rule it rests on and a sentence for a person.
 
-Checks return a code and raise nothing, so that they compile. Names and values are stable: clients and logs keep them.
+Checks return a code and raise nothing, so that they compile. Names and values are stable: clients
+and logs keep them.
 """
 
 from enum import IntEnum
@@ -57,14 +58,16 @@ SENTENCE_OF: dict[Violation, str] = {
     Violation.NOT_DRAWN: "Draw first, from the stock or from the discard pile.",
     Violation.STOCK_EMPTY: "The stock is empty; take from the discard pile or pass.",
     Violation.NOT_IN_PILE: "That card is not in the discard pile.",
-    Violation.TAKE_UNPLAYABLE: "A card taken from the discard pile must be melded or laid off at once, and with your hand "
-    "and the cards above it that one cannot be.",
-    Violation.DUE_CARD_MISSING: "The card you took from the discard pile must be melded or laid off first.",
+    Violation.TAKE_UNPLAYABLE: "A card taken from the discard pile must be melded or "
+    "laid off at once, and with your hand and the cards above it that one cannot be.",
+    Violation.DUE_CARD_MISSING: "The card you took from the discard pile must be melded or "
+    "laid off first.",
     Violation.CARD_TWICE: "The same card is named twice; there is one of each.",
     Violation.CARD_NOT_HELD: "You do not hold that card.",
     Violation.JOKER_NOT_WILD: "Jokers are not wild: they meld only with other jokers.",
     Violation.NOT_A_SET: "A set is three or four cards of one rank.",
-    Violation.NOT_A_RUN: "A run is three or more cards of one suit in consecutive ranks, the ace high only.",
+    Violation.NOT_A_RUN: "A run is three or more cards of one suit in consecutive ranks, "
+    "the ace high only.",
     Violation.NO_SUCH_MELD: "There is no meld of that name on the table.",
     Violation.LAY_OFF_UNFIT: "Those cards do not fit the meld you name.",
     Violation.PASS_WITH_STOCK: "A pass is allowed only when the stock is empty.",
@@ -78,7 +81,7 @@ class RulesError(Exception):
 
 
 class IllegalAction(RulesError):
-    """An action that the rules refuse. Carries the violation, the action as given and the seat (0 to 3)."""
+    """An action that the rules refuse, with the violation, the action as given and the seat."""
 
     def __init__(self, violation: Violation, action: object, seat: int) -> None:
         super().__init__(SENTENCE_OF[violation])
