@@ -5,6 +5,7 @@ is an int with one bit a card. Fifty-six bits leave the sign bit of a signed 64-
 the same arithmetic holds in Python, where ints have no end, and in compiled code.
 """
 
+import reprlib
 from collections.abc import Iterable, Iterator
 
 from service.rules._jit import kernel, lowest_card
@@ -49,8 +50,10 @@ _CARD_IDS = {name: card for card, name in enumerate(CARD_NAMES)}
 class UnknownCard(ValueError):
     """A text that names no card."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} is no card: rank 23456789TJQKA then suit CDHS, or X1 to X4")
+    def __init__(self, text: object) -> None:
+        # reprlib: what a client sent may be as long or as deeply nested as it likes.
+        named = reprlib.repr(text)
+        super().__init__(f"{named} is no card: rank 23456789TJQKA then suit CDHS, or X1 to X4")
         self.text = text
 
 

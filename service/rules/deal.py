@@ -435,13 +435,25 @@ def apply_action(deal: Deal, kind: int, cards: Mask, row: int) -> None:
         apply_pass(deal)
 
 
+def is_well_formed(action: Action) -> bool:
+    """Tell whether the action is of a known type and names as many cards as its type asks for."""
+    if action.cards & ~ALL_CARDS:
+        return False
+    if action.type in (TAKE_DISCARDS, DISCARD):
+        return popcount(action.cards) == 1
+    if action.type in (DRAW_STOCK, PASS):
+        return action.cards == 0
+    return action.type in (LAY_MELD, LAY_OFF)
+
+
 def play(deal: Deal, seat: Seat, action: Action) -> None:
     """Judge `action` of `seat` and carry it out.
 
-    Raises IllegalAction, with the violation, when the rules refuse; the deal is then as it was.
+    Raises IllegalAction, with the violation, when the rules refuse, and ValueError for what is no
+    action at all (see `is_well_formed`); the deal is then as it was.
     """
-    if action.type in (TAKE_DISCARDS, DISCARD) and action.cards == 0:
-        raise ValueError("a take and a discard name one card")
+    if not is_well_formed(action):
+        raise ValueError(f"no action: {action!r}")
     violation = check_action(deal, seat, action.type, action.cards, action.meld)
     if violation != Violation.NONE:
         raise IllegalAction(violation, action, seat)

@@ -21,10 +21,11 @@ order of the cards before the deal, and one line a turn with the seat in front:
     3 S M4S4D4H DKD
     0 TKD MKDKSKH D2C
 
-Comments begin with `#`. `read_game(write_game(record)) == record`, and `replay` plays it through
-the rules.
+A line that begins with `#` is a comment. `read_game(write_game(record)) == record`, and `replay`
+plays it through the rules.
 """
 
+import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +36,7 @@ from service.rules.cards import (
     CardId,
     Mask,
     Seat,
+    UnknownCard,
     mask_of,
     names_of,
     parse_card,
@@ -45,7 +47,9 @@ from service.rules.deal import (
     DRAW_STOCK,
     LAY_MELD,
     LAY_OFF,
+    NOBODY,
     PASS,
+    SEATS,
     TAKE_DISCARDS,
     Action,
     Deal,
@@ -104,7 +108,7 @@ def action_from_json(data: dict[str, Any], seat: Seat = 0) -> Action:
             return Action(kind, cards, row)
         return Action(kind)
     except (KeyError, ValueError, TypeError) as error:
-        raise BadNotation(f"{data!r} is no action: {error}") from error
+        raise BadNotation(f"{reprlib.repr(data)} is no action: {error}") from error
 
 
 def _distinct(names: list[str], given: object, seat: Seat) -> Mask:
@@ -157,7 +161,7 @@ def read_action(word: str) -> Action:
         row = _meld_row(meld, word, 0) if at else -1
         return Action(kind, _distinct([CARD_NAMES[c] for c in cards], word, 0), row)
     except (KeyError, ValueError, IllegalAction) as error:
-        raise BadNotation(f"{word!r} is no action") from error
+        raise BadNotation(f"{reprlib.repr(word)} is no action") from error
 
 
 @dataclass(slots=True)
@@ -177,19 +181,26 @@ class GameRecord:
     dealer: Seat
     """The seat that dealt first."""
     players: list[str]
-    """Names by seat; `|` and line breaks are not allowed in them."""
+    """Four names by seat, without `|`, line breaks and space at an end."""
     deals: list[DealRecord] = field(default_factory=list)
 
 
 def write_game(record: GameRecord) -> str:
-    """Return `record` in text; raises BadNotation for a name that would not read back."""
-    if any(set(name) & set("|\n\r") or name != name.strip() for name in record.players):
+    """Return `record` in text; raises BadNotation for what would not read back."""
+    if record.dealer not in range(SEATS) or len(record.players) != SEATS:
+        raise BadNotation("a game has a dealer and four players")
+    if not all(map(_is_plain_name, record.players)):
         raise BadNotation("a player's name has a line break, a bar or space at an end")
     lines = [HEADER, f"dealer {record.dealer}", "players " + "|".join(record.players)]
     for number, deal in enumerate(record.deals, start=1):
         lines.append(f"deal {number} " + "".join(CARD_NAMES[card] for card in deal.deck))
         lines += _turn_lines(deal)
     return "\n".join(lines) + "\n"
+
+
+def _is_plain_name(name: str) -> bool:
+    """Tell whether `name` stands between bars on one line, by what `splitlines` splits at."""
+    return "|" not in name and name == name.strip() and len(name.splitlines()) <= 1
 
 
 def _turn_lines(deal: DealRecord) -> Iterator[str]:
@@ -206,18 +217,18 @@ def _turn_lines(deal: DealRecord) -> Iterator[str]:
 
 def read_game(text: str) -> GameRecord:
     """Return the game written in `text`; raises BadNotation with the line at fault."""
-    lines = [(n, line.split("#")[0].strip()) for n, line in enumerate(text.splitlines(), start=1)]
-    lines = [(n, line) for n, line in lines if line]
+    lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), start=1)]
+    lines = [(n, line) for n, line in lines if line and not line.startswith("#")]
     if not lines or lines[0][1] != HEADER:
-        raise BadNotation(f"a game begins with {HEADER!r}", 1)
-    record = GameRecord(dealer=0, players=[])
+        raise BadNotation(f"a game begins with {HEADER!r}", lines[0][0] if lines else 1)
+    record = GameRecord(dealer=NOBODY, players=[])
     for number, line in lines[1:]:
         try:
             _read_line(record, line)
-        except (ValueError, IndexError, BadNotation) as error:
+        except (UnknownCard, BadNotation) as error:
             raise BadNotation(str(error), number) from error
-    if len(record.players) != 4:
-        raise BadNotation("a game names its four players")
+    if record.dealer == NOBODY or not record.players:
+        raise BadNotation("a game names its dealer and its four players", lines[-1][0])
     return record
 
 
@@ -227,6 +238,8 @@ def _read_line(record: GameRecord, line: str) -> None:
         record.dealer = _read_seat(rest)
     elif key == "players":
         record.players = rest.split("|")
+        if len(record.players) != SEATS:
+            raise BadNotation("a game names four players")
     elif key == "deal":
         number, _, names = rest.partition(" ")
         deck = read_cards(names)
@@ -235,12 +248,14 @@ def _read_line(record: GameRecord, line: str) -> None:
         record.deals.append(DealRecord(deck))
     else:
         seat = _read_seat(key)
+        if not record.deals:
+            raise BadNotation("a turn comes before any deal")
         record.deals[-1].actions += [(seat, read_action(word)) for word in rest.split()]
 
 
 def _read_seat(text: str) -> Seat:
     if text not in ("0", "1", "2", "3"):
-        raise BadNotation(f"{text!r} is no seat")
+        raise BadNotation(f"{reprlib.repr(text)} is no seat")
     return int(text)
 
 
@@ -251,7 +266,7 @@ def replay(record: GameRecord) -> list[Deal]:
     """
     deals = []
     for number, written in enumerate(record.deals):
-        deal = deal_cards(written.deck, (record.dealer + number) % 4)
+        deal = deal_cards(written.deck, (record.dealer + number) % SEATS)
         for seat, action in written.actions:
             play(deal, seat, action)
         deals.append(deal)

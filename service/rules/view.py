@@ -48,7 +48,7 @@ class SeatView:
     deals: int
     """How many deals the game has."""
     scores: tuple[int, int]
-    """Points by team from the deals before."""
+    """Points by team over the deals that are over."""
     dealer: Seat
     turn: Seat
     phase: int
