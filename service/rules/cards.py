@@ -25,6 +25,8 @@ FIRST_JOKER = 52
 JOKER_RANK = 13
 
 ALL_CARDS: Mask = (1 << CARD_COUNT) - 1
+NAMED_TWICE: Mask = 1 << CARD_COUNT
+"""No card: marks the mask of a list that names a card twice, so that it is refused (R2)."""
 JOKERS: Mask = 0b1111 << FIRST_JOKER
 ONE_OF_EACH_SUIT: Mask = 1 | 1 << 13 | 1 << 26 | 1 << 39
 """Multiplied by thirteen rank bits, gives those ranks in all four suits."""
@@ -94,6 +96,14 @@ def mask_of(cards: Iterable[CardId]) -> Mask:
     mask = 0
     for card in cards:
         mask |= 1 << card
+    return mask
+
+
+def mask_of_distinct(cards: Iterable[CardId]) -> Mask:
+    """Return the mask of `cards`, with NAMED_TWICE in it if a card is named twice (R2)."""
+    mask = 0
+    for card in cards:
+        mask |= NAMED_TWICE if (mask >> card) & 1 else 1 << card
     return mask
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from service.rules._jit import kernel, lowest_card, popcount
-from service.rules.cards import ALL_CARDS, CARD_COUNT, CardId, Mask, Seat, mask_of
+from service.rules.cards import ALL_CARDS, CARD_COUNT, NAMED_TWICE, CardId, Mask, Seat, mask_of
 from service.rules.melds import (
     SET,
     can_table,
@@ -227,9 +227,11 @@ def check_take(deal: Deal, card: CardId) -> Violation:
 
 @kernel
 def check_held(deal: Deal, cards: Mask) -> Violation:
-    """Return why `cards` may not leave the hand: draw first, and hold them (R8); or NONE."""
+    """Return why `cards` may not leave the hand: draw first, hold them, once (R8, R2); or NONE."""
     if deal.phase != MELD:
         return Violation.NOT_DRAWN
+    if cards & NAMED_TWICE:
+        return Violation.CARD_TWICE
     if cards & ~deal.hands[deal.turn]:
         return Violation.CARD_NOT_HELD
     return Violation.NONE
@@ -437,7 +439,7 @@ def apply_action(deal: Deal, kind: int, cards: Mask, row: int) -> None:
 
 def is_well_formed(action: Action) -> bool:
     """Tell whether the action is of a known type and names as many cards as its type asks for."""
-    if action.cards & ~ALL_CARDS:
+    if action.cards & ~(ALL_CARDS | NAMED_TWICE):
         return False
     if action.type in (TAKE_DISCARDS, DISCARD):
         return popcount(action.cards) == 1

@@ -31,13 +31,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.rules.cards import (
+    ALL_CARDS,
     CARD_COUNT,
     CARD_NAMES,
+    NAMED_TWICE,
     CardId,
     Mask,
     Seat,
     UnknownCard,
-    mask_of,
+    mask_of_distinct,
     names_of,
     parse_card,
 )
@@ -47,6 +49,7 @@ from service.rules.deal import (
     DRAW_STOCK,
     LAY_MELD,
     LAY_OFF,
+    NO_ROW,
     NOBODY,
     PASS,
     SEATS,
@@ -57,7 +60,7 @@ from service.rules.deal import (
     play,
 )
 from service.rules.view import meld_name
-from service.rules.violations import IllegalAction, RulesError, Violation
+from service.rules.violations import RulesError
 
 HEADER = "persian-rummy 1"
 _LETTERS = {
@@ -86,51 +89,35 @@ def action_to_json(action: Action) -> dict[str, Any]:
     if action.type in (TAKE_DISCARDS, DISCARD):
         result["card"] = names_of(action.cards)[0]
     elif action.type in (LAY_MELD, LAY_OFF):
-        result["cards"] = names_of(action.cards)
+        result["cards"] = names_of(action.cards & ALL_CARDS)
     if action.type == LAY_OFF:
         result["meld"] = meld_name(action.meld)
     return result
 
 
-def action_from_json(data: dict[str, Any], seat: Seat = 0) -> Action:
-    """Return the action that a well-formed ACTION names.
+def action_from_json(data: dict[str, Any], _seat: Seat = 0) -> Action:
+    """Return the action that a well-formed ACTION names; raises BadNotation for any other shape.
 
-    Raises BadNotation for a shape that is none, and IllegalAction (R2, R18) for a card named twice
-    or a meld that cannot be, since those have the right shape and break a rule.
+    A card named twice and a meld that cannot be have the right shape: the rules refuse them in
+    their turn (R2, R18).
     """
     try:
         kind = ACTION_NAMES.index(data["type"])
         if kind in (TAKE_DISCARDS, DISCARD):
             return Action(kind, 1 << parse_card(data["card"]))
         if kind in (LAY_MELD, LAY_OFF):
-            cards = _distinct(data["cards"], data, seat)
-            row = _meld_row(data["meld"], data, seat) if kind == LAY_OFF else -1
-            return Action(kind, cards, row)
+            cards = mask_of_distinct(map(parse_card, data["cards"]))
+            return Action(kind, cards, _meld_row(data["meld"]) if kind == LAY_OFF else NO_ROW)
         return Action(kind)
     except (KeyError, ValueError, TypeError) as error:
         raise BadNotation(f"{reprlib.repr(data)} is no action: {error}") from error
 
 
-def _distinct(names: list[str], given: object, seat: Seat) -> Mask:
-    """Return the mask of `names`, refusing a card named twice: there is one of each (R2)."""
-    cards = [parse_card(name) for name in names]
-    if len(set(cards)) != len(cards):
-        raise IllegalAction(Violation.CARD_TWICE, given, seat)
-    return mask_of(cards)
-
-
-def _meld_row(name: str, given: object, seat: Seat) -> int:
-    """Return the row that a name such as `m3` stands for."""
+def _meld_row(name: str) -> int:
+    """Return the row that a name such as `m3` stands for, or NO_ROW if no meld is called so."""
     digits = name[1:]
-    if (
-        name[:1] != "m"
-        or not digits.isascii()
-        or not digits.isdigit()
-        or len(digits) > 2
-        or digits[0] == "0"
-    ):
-        raise IllegalAction(Violation.NO_SUCH_MELD, given, seat)
-    return int(digits) - 1
+    is_number = name[:1] == "m" and digits.isascii() and digits.isdigit() and digits[0] != "0"
+    return int(digits) - 1 if is_number and len(digits) <= 2 else NO_ROW
 
 
 def write_cards(mask: Mask) -> str:
@@ -158,9 +145,12 @@ def read_action(word: str) -> Action:
         expected = {DRAW_STOCK: 0, PASS: 0, TAKE_DISCARDS: 1, DISCARD: 1}.get(kind, len(cards))
         if len(cards) != expected or bool(at) != (kind == LAY_OFF):
             raise ValueError("wrong number of parts")
-        row = _meld_row(meld, word, 0) if at else -1
-        return Action(kind, _distinct([CARD_NAMES[c] for c in cards], word, 0), row)
-    except (KeyError, ValueError, IllegalAction) as error:
+        mask = mask_of_distinct(cards)
+        row = _meld_row(meld)
+        if mask & NAMED_TWICE or (at and row == NO_ROW):
+            raise ValueError("a card twice, or no name of a meld")
+        return Action(kind, mask, row)
+    except (KeyError, ValueError) as error:
         raise BadNotation(f"{reprlib.repr(word)} is no action") from error
 
 
