@@ -1,0 +1,55 @@
+"""The settings of gunicorn: what a deployment relies on."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+
+from gunicorn.config import KNOWN_SETTINGS
+
+from service import gunicorn_conf
+
+
+def test_every_setting_is_one_that_gunicorn_knows():
+    """A misspelt name would be ignored without a word."""
+    known = {setting.name for setting in KNOWN_SETTINGS}
+    ours = {
+        name
+        for name, value in vars(gunicorn_conf).items()
+        if not name.startswith("_") and name.islower() and isinstance(value, int | str | None)
+    }
+
+    assert set() == ours - known
+    assert {"worker_class", "control_socket_disable", "worker_tmp_dir"} <= ours
+
+
+def test_the_counters_of_the_last_run_are_removed(tmp_path, monkeypatch):
+    """Each worker writes a file; those left over would be counted again."""
+    folder = tmp_path / "metrics"
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(folder))
+    gunicorn_conf.on_starting(None)
+    (folder / "counter_1.db").touch()
+    (folder / "gauge_liveall_2.db").touch()
+
+    gunicorn_conf.on_starting(None)
+
+    assert [] == list(folder.iterdir())
+
+
+def test_a_worker_that_ended_takes_its_live_gauges_along(tmp_path, monkeypatch):
+    """Its counters stay: what it counted has happened."""
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    for name in ("gauge_livesum_7.db", "counter_7.db"):
+        (tmp_path / name).touch()
+
+    gunicorn_conf.child_exit(None, SimpleNamespace(pid=7))
+
+    assert ["counter_7.db"] == os.listdir(tmp_path)
+
+
+def test_without_the_folder_there_is_nothing_to_do(monkeypatch):
+    """The hooks are called in every deployment."""
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+
+    gunicorn_conf.on_starting(None)
+    gunicorn_conf.child_exit(None, SimpleNamespace(pid=7))
