@@ -1,0 +1,73 @@
+"""Every key of the store, built here and nowhere else.
+
+| key | Redis type | time to live | written by |
+|---|---|---|---|
+| `prs:{GAME}:state` | hash `v` `s` `c` | `idle_ttl_s`; at its end `finished_ttl_s` | commit |
+| `prs:{GAME}:log` | stream of `e` `c`, ids `VERSION-0` | as the state, with it | commit |
+| `prs:{SCOPE}:idem:NAME` | hash `f` `b` `i` | `idempotency_ttl_s` | commit, new task |
+| `prs:{SCOPE}:task:KIND:ID` | hash `d` `s` | what the caller says | new, save, cancel task |
+| `prs:{SCOPE}:tasks:KIND` | counter | a task's or `idle_ttl_s`, the longer | new task |
+| `prs:app:{APP}:games` | sorted set, by ms since 1970 | none: trimmed | index, forget game |
+| `prs:waiting` | sorted set, by s since 1970 | none: swept | mark, unmark waiting |
+
+Each write begins the time to live anew, a cancelling excepted. The fields:
+
+- state: `v` version, `s` state, `c` the id of the commit that created the game;
+- log: `e` entry, `c` the id of its commit. It is the log, and what live readers wait on;
+- answers to requests with a key: `f` fingerprint, `b` body, `i` the id of a task;
+- tasks: `d` document, `s` its status, which holds where the document says otherwise.
+
+States, entries, bodies and documents are JSON. A scope is a game's id or another text. The part in
+braces is what Redis Cluster places keys by: all keys of one scope lie together, so that one script
+may touch them. The keys of the queue (`rq:...`) are RQ's own.
+"""
+
+PREFIX = "prs:"
+WAITING = f"{PREFIX}waiting"
+
+
+def state_key(game_id: str) -> str:
+    """Return the key of a game's version and state."""
+    return f"{PREFIX}{{{game_id}}}:state"
+
+
+def log_key(game_id: str) -> str:
+    """Return the key of a game's log."""
+    return f"{PREFIX}{{{game_id}}}:log"
+
+
+def answer_key(scope: str, name: str) -> str:
+    """Return the key of the answer to a request with an idempotency key, by the key's hash."""
+    return f"{PREFIX}{{{scope}}}:idem:{name}"
+
+
+def task_key(scope: str, kind: str, task_id: str) -> str:
+    """Return the key of one task's document."""
+    return f"{task_key_prefix(scope, kind)}{task_id}"
+
+
+def task_key_prefix(scope: str, kind: str) -> str:
+    """Return what the keys of all tasks of a kind in a scope begin with."""
+    return f"{PREFIX}{{{scope}}}:task:{kind}:"
+
+
+def task_counter_key(scope: str, kind: str) -> str:
+    """Return the key of the count of tasks of a kind in a scope."""
+    return f"{PREFIX}{{{scope}}}:tasks:{kind}"
+
+
+def app_games_key(app: str) -> str:
+    """Return the key of the list of an app's games."""
+    return f"{PREFIX}app:{{{app}}}:games"
+
+
+def task_number(kind: str, task_id: str) -> int | None:
+    """Return which task of its kind `task_id` names, from 1, or None for text that is no such id.
+
+    >>> task_number("hint", "h12"), task_number("hint", "m1"), task_number("hint", "h012")
+    (12, None, None)
+    """
+    digits = task_id[1:]
+    if task_id[:1] != kind[0] or not digits.isascii() or not digits.isdigit():
+        return None
+    return None if digits[0] == "0" or len(digits) > 18 else int(digits)

@@ -1,0 +1,331 @@
+"""The store and the queue in memory, for tests of use cases: same contracts, no Redis.
+
+Documents are kept as JSON text, as Redis would keep them, so that a caller can neither change what
+is stored nor store what is no JSON. Set `is_away` to see what happens without the part.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Condition, RLock
+from typing import Any, Generic, TypeVar
+
+import orjson
+
+from service.games.errors import QueueFull, StoreUnavailable
+from service.games.ports import Answer, Commit, CommitResult, Document, Loaded, RequestKey
+from service.store.keys import task_number
+
+Value = TypeVar("Value")
+
+
+class _Expiring(Generic[Value]):
+    """A dictionary whose entries are gone after their time to live."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._entries: dict[tuple[str, ...], tuple[float, Value]] = {}
+
+    def get(self, *key: str) -> Value | None:
+        """Return the entry, or None when there is none (any longer)."""
+        expires_at, value = self._entries.get(key, (0.0, None))
+        return value if value is not None and self._clock() < expires_at else None
+
+    def put(self, value: Value, ttl_s: float, *key: str) -> None:
+        """Keep `value` for `ttl_s` seconds from now."""
+        self._entries[key] = (self._clock() + ttl_s, value)
+
+    def replace(self, value: Value, *key: str) -> None:
+        """Put `value` in place of an entry, which will be gone when that one would have been."""
+        self._entries[key] = (self._entries[key][0], value)
+
+
+@dataclass(slots=True)
+class _StoredGame:
+    version: int
+    state: bytes
+    log: list[bytes] = field(default_factory=list)
+    """Entry i belongs to version i + 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredAnswer:
+    fingerprint: str
+    body: bytes
+
+    def as_answer(self) -> Answer:
+        return Answer(self.fingerprint, orjson.loads(self.body))
+
+
+class MemoryStore:
+    """`GameStore` in one process. May be shared by threads."""
+
+    def __init__(
+        self,
+        *,
+        finished_ttl_s: int = 600,
+        idle_ttl_s: int = 3600,
+        idempotency_ttl_s: int = 600,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin empty; `clock`, in seconds, says when things expire."""
+        self.is_away = False
+        self._finished_ttl_s = finished_ttl_s
+        self._idle_ttl_s = idle_ttl_s
+        self._idempotency_ttl_s = idempotency_ttl_s
+        self._changed = Condition(RLock())
+        self._games: _Expiring[_StoredGame] = _Expiring(clock)
+        self._answers: _Expiring[_StoredAnswer] = _Expiring(clock)
+        self._tasks: _Expiring[bytes] = _Expiring(clock)
+        self._counters: dict[tuple[str, str], int] = {}
+        self._apps: dict[str, dict[str, int]] = {}
+        self._waiting: dict[str, float] = {}
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Let one caller at a time in; nobody while the store is away."""
+        with self._changed:
+            if self.is_away:
+                raise StoreUnavailable
+            yield
+
+    def ping(self) -> None:
+        """Return when the store answers."""
+        with self._open():
+            return
+
+    # Games.
+
+    def load(self, game_id: str, key: RequestKey | None = None) -> Loaded | None:
+        """Return the game, or None."""
+        with self._open():
+            game = self._games.get(game_id)
+            if game is None:
+                return None
+            known = self._answers.get(game_id, key.name) if key else None
+            answer = known.as_answer() if known else None
+            return Loaded(game.version, orjson.loads(game.state), answer)
+
+    def commit(self, commit: Commit) -> CommitResult:
+        """Write everything of `commit` if the stored version is the one before; else nothing."""
+        state, entry = orjson.dumps(commit.state), orjson.dumps(commit.entry)
+        body = orjson.dumps(commit.answer)
+        with self._open():
+            known = self._answers.get(commit.game_id, commit.key.name) if commit.key else None
+            if known is not None:
+                return CommitResult(is_done=False, answer=known.as_answer())
+            game = self._games.get(commit.game_id)
+            if (-1 if game is None else game.version) != commit.version - 1:
+                return CommitResult(is_done=False)
+            log = [] if game is None else game.log
+            if commit.entry is not None:
+                log.append(entry)
+            is_over = commit.status in ("finished", "abandoned")
+            ttl_s = self._finished_ttl_s if is_over else self._idle_ttl_s
+            self._games.put(_StoredGame(commit.version, state, log), ttl_s, commit.game_id)
+            if commit.key is not None:
+                answer = _StoredAnswer(commit.key.fingerprint, body)
+                self._answers.put(answer, self._idempotency_ttl_s, commit.game_id, commit.key.name)
+            self._changed.notify_all()
+            return CommitResult(is_done=True)
+
+    def read_log(self, game_id: str, since: int, limit: int = 1000) -> list[Document]:
+        """Return entries with version > `since`, ascending, at most `limit`."""
+        with self._open():
+            game = self._games.get(game_id)
+            if game is None or limit < 1:
+                return []
+            first = max(since, 0)
+            return [orjson.loads(entry) for entry in game.log[first : first + limit]]
+
+    def wait_for_version(self, game_id: str, since: int, timeout_s: float) -> bool:
+        """Wait until the log has an entry past `since`; False when the time is up first."""
+
+        def is_there() -> bool:
+            game = self._games.get(game_id)
+            return game is not None and len(game.log) > since
+
+        with self._open():
+            return self._changed.wait_for(is_there, max(timeout_s, 0))
+
+    # The list of an app's games.
+
+    def index_game(self, app: str, game_id: str, created_at_ms: int) -> None:
+        """Put a game on its app's list, where it keeps its first place."""
+        with self._open():
+            self._apps.setdefault(app, {}).setdefault(game_id, created_at_ms)
+
+    def list_games(
+        self, app: str, before: tuple[int, str] | None, limit: int
+    ) -> list[tuple[int, str]]:
+        """Return (created_at_ms, game_id), newest first, strictly before the cursor `before`."""
+        with self._open():
+            games = [(at_ms, game_id) for game_id, at_ms in self._apps.get(app, {}).items()]
+        games.sort(reverse=True)
+        return [game for game in games if before is None or game < before][: max(limit, 0)]
+
+    def forget_game(self, app: str, game_id: str) -> None:
+        """Take a game that no longer exists off its app's list."""
+        with self._open():
+            self._apps.get(app, {}).pop(game_id, None)
+
+    # Tasks.
+
+    def new_task(
+        self, scope: str, kind: str, document: Document, ttl_s: int, key: RequestKey | None = None
+    ) -> tuple[str, Answer | None]:
+        """Store a task document under a new id, once for each `key`; return the id and, for a key
+        that is known, the first answer.
+        """
+        with self._open():
+            known = self._answers.get(scope, key.name) if key else None
+            if known is not None:
+                answer = known.as_answer()
+                return answer.body["id"], answer
+            number = self._counters.get((scope, kind), 0) + 1
+            self._counters[scope, kind] = number
+            task_id = f"{kind[0]}{number}"
+            stored = orjson.dumps({"id": task_id, **document})
+            self._tasks.put(stored, ttl_s, scope, kind, task_id)
+            if key is not None:
+                kept = _StoredAnswer(key.fingerprint, stored)
+                self._answers.put(kept, self._idempotency_ttl_s, scope, key.name)
+            return task_id, None
+
+    def save_task(
+        self, scope: str, kind: str, task_id: str, document: Document, ttl_s: int
+    ) -> bool:
+        """Replace a task document unless it was cancelled or is gone; tell whether it was."""
+        with self._open():
+            before = self.load_task(scope, kind, task_id)
+            if before is None or before["status"] == "cancelled":
+                return False
+            self._tasks.put(orjson.dumps(document), ttl_s, scope, kind, task_id)
+            return True
+
+    def cancel_task(self, scope: str, kind: str, task_id: str) -> Document | None:
+        """Set a queued or running task's status to `cancelled`; return the document as it then is,
+        or None.
+        """
+        with self._open():
+            document = self.load_task(scope, kind, task_id)
+            if document is not None and document["status"] in ("queued", "running"):
+                document["status"] = "cancelled"
+                self._tasks.replace(orjson.dumps(document), scope, kind, task_id)
+            return document
+
+    def load_task(self, scope: str, kind: str, task_id: str) -> Document | None:
+        """Return a task document; None when it is not (or no longer) there."""
+        with self._open():
+            stored = self._tasks.get(scope, kind, task_id)
+            return None if stored is None else {"id": task_id, **orjson.loads(stored)}
+
+    def was_task(self, scope: str, kind: str, task_id: str) -> bool:
+        """Tell whether a task of that id was ever given out in the scope."""
+        number = task_number(kind, task_id)
+        with self._open():
+            return number is not None and number <= self._counters.get((scope, kind), 0)
+
+    # Games that wait for a bot.
+
+    def mark_waiting(self, game_id: str, at_s: float) -> None:
+        """Note that the game will wait for a bot since `at_s`; an earlier note is replaced."""
+        with self._open():
+            self._waiting[game_id] = at_s
+
+    def unmark_waiting(self, game_id: str) -> None:
+        """Note that the game waits for no bot."""
+        with self._open():
+            self._waiting.pop(game_id, None)
+
+    def waiting_games(self, until_s: float, limit: int) -> list[str]:
+        """Return games noted as waiting at or before `until_s`, the longest waiting first."""
+        with self._open():
+            found = sorted((at_s, game_id) for game_id, at_s in self._waiting.items())
+        return [game_id for at_s, game_id in found if at_s <= until_s][: max(limit, 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    """A job as it was put on a queue."""
+
+    queue: str
+    job: str
+    """Dotted name of the function."""
+    job_id: str
+    arguments: dict[str, Any]
+
+
+class MemoryQueue:
+    """`JobQueue` that runs nothing: a test takes the jobs out and says when they are over."""
+
+    def __init__(self, max_queued_jobs: int = 1000) -> None:
+        """Begin empty."""
+        self.is_away = False
+        self.calls = 0
+        """How often somebody tried to put a job on a queue."""
+        self._max_queued_jobs = max_queued_jobs
+        self._lock = RLock()
+        self._waiting: list[QueuedJob] = []
+        self._running: dict[str, QueuedJob] = {}
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        with self._lock:
+            if self.is_away:
+                raise StoreUnavailable
+            yield
+
+    def enqueue(self, queue: str, job: str, job_id: str, arguments: Mapping[str, Any]) -> bool:
+        """Put a job on `queue`; False when one of that id waits or runs."""
+        plain = orjson.loads(orjson.dumps(dict(arguments)))
+        with self._open():
+            self.calls += 1
+            if self.is_active(job_id):
+                return False
+            if self.depths().get(queue, 0) >= self._max_queued_jobs:
+                raise QueueFull(queue)
+            self._waiting.append(QueuedJob(queue, job, job_id, plain))
+            return True
+
+    def is_active(self, job_id: str) -> bool:
+        """Tell whether a job of that id waits or runs."""
+        with self._open():
+            return job_id in self._running or any(job.job_id == job_id for job in self._waiting)
+
+    def depths(self) -> dict[str, int]:
+        """Return how many jobs wait, by queue."""
+        with self._open():
+            names = [job.queue for job in self._waiting]
+            return {name: names.count(name) for name in names}
+
+    def ping(self) -> None:
+        """Return when the queue answers."""
+        with self._open():
+            return
+
+    # For tests.
+
+    @property
+    def waiting(self) -> list[QueuedJob]:
+        """The jobs that wait, the first to run first."""
+        return list(self._waiting)
+
+    def start(self) -> QueuedJob:
+        """Take the next job out and note that it runs; raises IndexError when none waits."""
+        with self._lock:
+            job = self._waiting.pop(0)
+            self._running[job.job_id] = job
+            return job
+
+    def end(self, job_id: str) -> None:
+        """Note that a job runs no longer, done or dead: its id may be used again."""
+        with self._lock:
+            self._running.pop(job_id, None)
+
+    def lose_all(self) -> None:
+        """Forget every job, as a flushed Redis would."""
+        with self._lock:
+            self._waiting.clear()
+            self._running.clear()

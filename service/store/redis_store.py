@@ -1,0 +1,335 @@
+"""The store of games over Redis.
+
+One commit is one Lua script (`scripts/commit.lua`): version check, state, log entry, answer and
+times to live, all or nothing. Nobody holds a lock, and no script reads JSON: Lua's numbers are
+floats, which would spoil masks of 56 bits.
+
+The log is a stream whose ids are the versions, so that readers resume by version and wait on it.
+
+Every error that means "Redis is not there for us now" becomes `StoreUnavailable`, in one place.
+The client made by `connect` tries a broken connection once more and then gives up, so that a
+request fails fast; the next request finds Redis again by itself.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from typing import Any
+
+import orjson
+import redis
+from redis.backoff import ConstantBackoff
+from redis.commands.core import Script
+from redis.exceptions import (
+    ConnectionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TimeoutError,
+)
+from redis.retry import Retry
+
+from service.games.errors import StoreUnavailable
+from service.games.ports import Answer, Commit, CommitResult, Document, Loaded, RequestKey
+from service.store import keys
+
+MAX_CONNECTIONS = 10_000
+"""Redis's own default limit; each live reader holds one while it waits."""
+IDLE_CHECK_S = 30
+"""A connection unused for longer is tried with a PING first: the peer may be gone unnoticed."""
+WAIT_MARGIN_S = 2.0
+"""How much longer than asked for a blocking read may take before Redis counts as away."""
+COMMIT_ID_BYTES = 9
+_LARGEST_VERSION = 2**62
+"""Redis takes unsigned 64-bit numbers in stream ids; a client may send any."""
+_REFUSALS = ("BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM")
+"""First words of answers that say "not now"; inside a script they stand behind other text."""
+
+
+def connect(url: str, timeout_s: float) -> redis.Redis:
+    """Return a client for `url`; nothing is opened yet.
+
+    A command waits at most `timeout_s` for its answer, and as long for the connection. A broken
+    connection is made anew once: after a restart of Redis all pooled ones are broken.
+    """
+    return redis.Redis.from_url(
+        url,
+        socket_timeout=timeout_s,
+        socket_connect_timeout=timeout_s,
+        retry=Retry(ConstantBackoff(0.05), 1, supported_errors=(ConnectionError,)),
+        health_check_interval=IDLE_CHECK_S,
+        max_connections=MAX_CONNECTIONS,
+    )
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Turn errors of a Redis that cannot be used now into StoreUnavailable; let others pass."""
+    try:
+        yield
+    except (ConnectionError, TimeoutError, ReadOnlyError, OutOfMemoryError) as error:
+        raise StoreUnavailable from error
+    except ResponseError as error:
+        if any(word in str(error) for word in _REFUSALS):
+            raise StoreUnavailable from error
+        raise
+
+
+def load_script(client: redis.Redis, name: str) -> Script:
+    """Return the script of the file `scripts/NAME.lua`; it is sent when Redis does not know it."""
+    text = resources.files("service.store").joinpath("scripts", f"{name}.lua").read_text("utf-8")
+    script: Script = client.register_script(text)
+    return script
+
+
+class RedisStore:
+    """`GameStore` over one Redis. May be shared by threads and greenlets."""
+
+    def __init__(
+        self,
+        client: redis.Redis,
+        *,
+        finished_ttl_s: int,
+        idle_ttl_s: int,
+        idempotency_ttl_s: int,
+    ) -> None:
+        """Use `client`, which answers in bytes; nothing is sent yet."""
+        # Its answers are typed as bytes or text, whichever a client may have been made for.
+        self._client: Any = client
+        self._finished_ttl_s = finished_ttl_s
+        self._idle_ttl_s = idle_ttl_s
+        self._idempotency_ttl_s = idempotency_ttl_s
+        self._commit = load_script(client, "commit")
+        self._new_task = load_script(client, "new_task")
+        self._save_task = load_script(client, "save_task")
+        self._cancel_task = load_script(client, "cancel_task")
+
+    def ping(self) -> None:
+        """Return when the store answers."""
+        with store_errors():
+            self._client.ping()
+
+    # Games.
+
+    def load(self, game_id: str, key: RequestKey | None = None) -> Loaded | None:
+        """Return the game, or None; the answer under `key` is read after the state."""
+        with store_errors():
+            if key is None:
+                stored = self._client.hmget(keys.state_key(game_id), "v", "s")
+                answered = None
+            else:
+                pipeline = self._client.pipeline(transaction=False)
+                pipeline.hmget(keys.state_key(game_id), "v", "s")
+                pipeline.hmget(keys.answer_key(game_id, key.name), "f", "b")
+                stored, answered = pipeline.execute()
+        if stored[0] is None:
+            return None
+        answer = None
+        if answered and answered[0] is not None:
+            answer = _answer(answered[0], answered[1])
+        return Loaded(int(stored[0]), orjson.loads(stored[1]), answer)
+
+    def commit(self, commit: Commit) -> CommitResult:
+        """Write everything of `commit` if the stored version is the one before; else nothing."""
+        script_keys = [keys.state_key(commit.game_id), keys.log_key(commit.game_id)]
+        arguments: list[Any] = [
+            commit.version,
+            orjson.dumps(commit.state),
+            self._ttl_s(commit.status),
+            b"" if commit.entry is None else orjson.dumps(commit.entry),
+            os.urandom(COMMIT_ID_BYTES),
+        ]
+        if commit.key is not None:
+            script_keys.append(keys.answer_key(commit.game_id, commit.key.name))
+            body = orjson.dumps(commit.answer)
+            arguments += [commit.key.fingerprint, body, self._idempotency_ttl_s]
+        with store_errors():
+            result = self._commit(keys=script_keys, args=arguments)
+        if result[0] == b"answered":
+            return CommitResult(is_done=False, answer=_answer(result[1], result[2]))
+        return CommitResult(is_done=result[0] == b"done")
+
+    def _ttl_s(self, status: str) -> int:
+        is_over = status in ("finished", "abandoned")
+        return self._finished_ttl_s if is_over else self._idle_ttl_s
+
+    def read_log(self, game_id: str, since: int, limit: int = 1000) -> list[Document]:
+        """Return entries with version > `since`, ascending, at most `limit`."""
+        if limit < 1:
+            return []
+        first = f"{_version_in_range(since) + 1}-0"
+        with store_errors():
+            entries = self._client.xrange(keys.log_key(game_id), min=first, count=limit)
+        return [orjson.loads(fields[b"e"]) for _id, fields in entries]
+
+    def wait_for_version(self, game_id: str, since: int, timeout_s: float) -> bool:
+        """Wait until the log has an entry past `since`; False when the time is up first.
+
+        Holds one connection of the pool meanwhile, and reads from it with a time limit of its own:
+        the socket's is for commands that answer at once.
+        """
+        command: list[str | int] = ["XREAD", "COUNT", 1]
+        if timeout_s > 0:
+            command += ["BLOCK", max(1, round(timeout_s * 1000))]
+        command += ["STREAMS", keys.log_key(game_id), f"{_version_in_range(since)}-0"]
+        pool = self._client.connection_pool
+        with store_errors():
+            connection = pool.get_connection()
+            try:
+                connection.send_command(*command)
+                answer = connection.read_response(timeout=max(timeout_s, 0) + WAIT_MARGIN_S)
+            except BaseException:
+                # Also when the waiter is killed: a late answer must not reach the next user.
+                connection.disconnect()
+                raise
+            finally:
+                pool.release(connection)
+        return bool(answer)
+
+    # The list of an app's games.
+
+    def index_game(self, app: str, game_id: str, created_at_ms: int) -> None:
+        """Put a game on its app's list, where it keeps its first place; and take two games that
+        are gone off it, if two taken at random are.
+
+        So the list stays below twice the number of games that live, though nobody reads it.
+        """
+        key = keys.app_games_key(app)
+        lived_ms = 1000 * min(self._finished_ttl_s, self._idle_ttl_s)
+        with store_errors():
+            pipeline = self._client.pipeline(transaction=False)
+            pipeline.zadd(key, {game_id: created_at_ms}, nx=True)
+            pipeline.zrandmember(key, 2)
+            sample = pipeline.execute()[1]
+            pipeline.zmscore(key, sample)
+            for member in sample:
+                pipeline.exists(keys.state_key(member.decode()))
+            scores, *living = pipeline.execute()
+            for member, score, is_living in zip(sample, scores, living, strict=True):
+                # A young one may be about to be created: it is listed first.
+                if not is_living and score is not None and score < created_at_ms - lived_ms:
+                    self._client.zrem(key, member)
+
+    def list_games(
+        self, app: str, before: tuple[int, str] | None, limit: int
+    ) -> list[tuple[int, str]]:
+        """Return (created_at_ms, game_id), newest first, strictly before the cursor `before`."""
+        key = keys.app_games_key(app)
+        highest: float | str = "+inf" if before is None else before[0]
+        found: list[tuple[int, str]] = []
+        offset = 0
+        while len(found) < limit:
+            # Games of the cursor's millisecond come first, some of them before the cursor.
+            with store_errors():
+                page = self._client.zrevrangebyscore(
+                    key, highest, "-inf", start=offset, num=limit + 1, withscores=True
+                )
+            games = [(int(score), member.decode()) for member, score in page]
+            found += [game for game in games if before is None or game < before]
+            if len(page) <= limit:
+                break
+            offset += len(page)
+        return found[:limit]
+
+    def forget_game(self, app: str, game_id: str) -> None:
+        """Take a game that no longer exists off its app's list."""
+        with store_errors():
+            self._client.zrem(keys.app_games_key(app), game_id)
+
+    # Tasks.
+
+    def new_task(
+        self, scope: str, kind: str, document: Document, ttl_s: int, key: RequestKey | None = None
+    ) -> tuple[str, Answer | None]:
+        """Store a task document under a new id, once for each `key`; return the id and, for a key
+        that is known, the first answer.
+        """
+        script_keys = [keys.task_counter_key(scope, kind)]
+        arguments: list[Any] = [
+            keys.task_key_prefix(scope, kind),
+            kind[0],
+            orjson.dumps(document),
+            document["status"],
+            ttl_s,
+            max(ttl_s, self._idle_ttl_s),
+        ]
+        if key is not None:
+            script_keys.append(keys.answer_key(scope, key.name))
+            arguments += [key.fingerprint, self._idempotency_ttl_s]
+        with store_errors():
+            result = self._new_task(keys=script_keys, args=arguments)
+        task_id = result[1].decode()
+        if result[0] == b"new":
+            return task_id, None
+        body = {"id": task_id, **orjson.loads(result[3])}
+        return task_id, Answer(result[2].decode(), body)
+
+    def save_task(
+        self, scope: str, kind: str, task_id: str, document: Document, ttl_s: int
+    ) -> bool:
+        """Replace a task document unless it was cancelled or is gone; tell whether it was."""
+        with store_errors():
+            is_saved = self._save_task(
+                keys=[keys.task_key(scope, kind, task_id)],
+                args=[orjson.dumps(document), document["status"], ttl_s],
+            )
+        return bool(is_saved)
+
+    def cancel_task(self, scope: str, kind: str, task_id: str) -> Document | None:
+        """Set a queued or running task's status to `cancelled`; return the document as it then is,
+        or None.
+        """
+        with store_errors():
+            task = self._cancel_task(keys=[keys.task_key(scope, kind, task_id)])
+        return _task_document(task_id, task)
+
+    def load_task(self, scope: str, kind: str, task_id: str) -> Document | None:
+        """Return a task document; None when it is not (or no longer) there."""
+        with store_errors():
+            task = self._client.hmget(keys.task_key(scope, kind, task_id), "d", "s")
+        return _task_document(task_id, task)
+
+    def was_task(self, scope: str, kind: str, task_id: str) -> bool:
+        """Tell whether a task of that id was ever given out in the scope."""
+        number = keys.task_number(kind, task_id)
+        if number is None:
+            return False
+        with store_errors():
+            count = self._client.get(keys.task_counter_key(scope, kind))
+        return number <= int(count or 0)
+
+    # Games that wait for a bot.
+
+    def mark_waiting(self, game_id: str, at_s: float) -> None:
+        """Note that the game will wait for a bot since `at_s`; an earlier note is replaced."""
+        with store_errors():
+            self._client.zadd(keys.WAITING, {game_id: at_s})
+
+    def unmark_waiting(self, game_id: str) -> None:
+        """Note that the game waits for no bot."""
+        with store_errors():
+            self._client.zrem(keys.WAITING, game_id)
+
+    def waiting_games(self, until_s: float, limit: int) -> list[str]:
+        """Return games noted as waiting at or before `until_s`, the longest waiting first."""
+        with store_errors():
+            found = self._client.zrangebyscore(keys.WAITING, "-inf", until_s, start=0, num=limit)
+        return [game_id.decode() for game_id in found]
+
+
+def _version_in_range(version: int) -> int:
+    return min(max(version, 0), _LARGEST_VERSION)
+
+
+def _answer(fingerprint: bytes, body: bytes) -> Answer:
+    return Answer(fingerprint.decode(), orjson.loads(body))
+
+
+def _task_document(task_id: str, task: list[bytes | None] | None) -> Document | None:
+    """Return the document with its id in front and the status as kept beside it."""
+    if not task or task[0] is None or task[1] is None:
+        return None
+    document: Document = {"id": task_id, **orjson.loads(task[0])}
+    document["status"] = task[1].decode()
+    return document
