@@ -23,6 +23,9 @@ from service.embedded import RedisServer, dying_with_parent
 TICK_S = 0.05
 """Seconds between two looks at the processes; a signal is acted on within it."""
 
+KILL_S = 2.0
+"""Seconds after which a process that was killed and is still there is left to the kernel."""
+
 GAVE_UP = 1
 """Exit code when a process could not be kept running."""
 
@@ -98,9 +101,14 @@ class _Process:
         """Kill the process and every other one of its session (workers, work-horses)."""
         if self.popen is None:
             return
-        for pid in session_members(self.popen.pid):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        # Until none is left: one may have started another meanwhile, and a kill takes a moment.
+        deadline = time.monotonic() + KILL_S
+        while (members := session_members(self.popen.pid)) and time.monotonic() < deadline:
+            for pid in members:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(TICK_S / 10)
+        self.popen.kill()
         self.popen.wait()
         self.popen = None
 
@@ -247,13 +255,13 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def session_members(session: int) -> list[int]:
-    """Return the ids of the processes of a session, its leader among them (Linux; else none)."""
+    """Return the living processes of a session, its leader among them (Linux; elsewhere none)."""
     members = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError):
             # After the name, which may hold blanks and brackets: state, parent, group, session.
             state = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(state[3]) == session:
+            if int(state[3]) == session and state[0] not in "ZX":
                 members.append(int(entry.name))
     return members
 
