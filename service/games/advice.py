@@ -4,6 +4,7 @@ goes on.
 The job is given what the seat may see and nothing else; a result is a proposal for one version of
 the game."""
 
+from datetime import datetime
 from typing import Any
 
 from service.games.access import Caller, admit, player_for
@@ -12,7 +13,6 @@ from service.games.errors import (
     ActionRefused,
     Conflict,
     NotYourSeat,
-    QueueFull,
     SeatsOpen,
     TaskExpired,
     TaskNotFound,
@@ -21,7 +21,7 @@ from service.games.errors import (
 from service.games.hosting import check_level, check_unfinished
 from service.games.house import House
 from service.games.levels import DEFAULT_LEVEL
-from service.games.model import Game
+from service.games.model import Game, game_from_state
 from service.games.ports import RequestKey
 from service.rules.view import view_match, view_to_json
 from service.rules.violations import Violation
@@ -31,6 +31,9 @@ HINT_JOB = "workers.jobs.give_hint"
 BOT_MOVE_JOB = "workers.jobs.play_bot_move"
 HINT, BOT_MOVE = "hint", "move"
 """Kinds of task; the first letter begins their ids."""
+UNDER_WAY = ("queued", "running")
+QUEUEING_S = 10
+"""A task is kept before its job is queued; one without a job after so long has lost it."""
 
 
 def _seat_to_move(game: Game, caller: Caller, seat: int | None) -> int:
@@ -47,6 +50,17 @@ def _seat_to_move(game: Game, caller: Caller, seat: int | None) -> int:
     return turn
 
 
+def _first_answer(
+    house: House, caller: Caller, game_id: str, key: RequestKey | None
+) -> Outcome | None:
+    """Return the answer to a request that comes again, though the turn may be over by now."""
+    loaded = house.store.load(game_id, key) if key else None
+    if loaded is None or loaded.answer is None:
+        return None
+    admit(game_from_state(game_id, loaded.version, loaded.state), caller)
+    return replayed(loaded.answer, key)
+
+
 def ask_hint(
     house: House,
     caller: Caller,
@@ -60,6 +74,9 @@ def ask_hint(
 
     `budget` has at most one of seconds, iterations, level, and may have seed and workers. Raises
     ActionRefused out of turn, QueueFull, InvalidRequest."""
+    first = _first_answer(house, caller, game_id, key)
+    if first is not None:
+        return first
     game = load_game(house, game_id)
     seat = _seat_to_move(game, caller, seat)
     if not {"seconds", "iterations", "level"} & budget.keys():
@@ -92,6 +109,9 @@ def ask_bot_move(
     key: RequestKey | None = None,
 ) -> Outcome:
     """Queue one bot's playing of the turn in hand for a human seat; returns the task, queued."""
+    first = _first_answer(house, caller, game_id, key)
+    if first is not None:
+        return first
     game = load_game(house, game_id)
     seat = _seat_to_move(game, caller, seat)
     document = {
@@ -119,26 +139,26 @@ def start_task(
     arguments: dict[str, Any],
     key: RequestKey | None,
 ) -> Outcome:
-    """Keep the task's document and put its job on the queue; when that cannot be done, the task is
-    failed and the error raised.
-    """
+    """Keep the task's document and put its job on the queue.
+
+    When the queue does not take it, nothing is kept and the error raised: the same request, with
+    the same key, may be made again."""
     task_id, answer = house.store.new_task(scope, kind, document, house.hint_ttl_s, key)
     if answer is not None:
         return replayed(answer, key)
     document = {"id": task_id, **document}
     job_arguments = {"scope": scope, "task_id": task_id, **arguments}
     try:
-        house.queue.enqueue(queue, job, f"{kind}-{scope}-{task_id}", job_arguments)
-    except (QueueFull, Unavailable):
-        failed = {
-            **document,
-            "status": "failed",
-            "error": "The queue took no more jobs.",
-            "finished_at": house.now(),
-        }
-        house.store.save_task(scope, kind, task_id, failed, house.hint_ttl_s)
+        house.queue.enqueue(queue, job, _job_id(scope, kind, task_id), job_arguments)
+    except Unavailable:
+        house.store.drop_task(scope, kind, task_id, key)
         raise
     return Outcome(document)
+
+
+def _job_id(scope: str, kind: str, task_id: str) -> str:
+    """Return the id of the job that works on a task."""
+    return f"{kind}-{scope}-{task_id}"
 
 
 def read_task(
@@ -156,15 +176,36 @@ def read_task(
 
 
 def load_task(house: House, scope: str, kind: str, task_id: str) -> dict[str, Any]:
-    """Return a task's document; raises TaskNotFound or TaskExpired."""
+    """Return a task's document, failed if its job is lost; raises TaskNotFound or TaskExpired."""
     document = house.store.load_task(scope, kind, task_id)
-    if document is not None:
-        return document
-    raise (
-        TaskExpired(task_id)
-        if house.store.was_task(scope, kind, task_id)
-        else TaskNotFound(task_id)
-    )
+    if document is None:
+        is_expired = house.store.was_task(scope, kind, task_id)
+        raise TaskExpired(task_id) if is_expired else TaskNotFound(task_id)
+    if _is_lost(house, scope, kind, document):
+        # The job may have ended after the first look.
+        document = house.store.load_task(scope, kind, task_id) or document
+        if document["status"] in UNDER_WAY:
+            document = {**document, **failure(house, "The search was lost; ask again.")}
+            house.store.save_task(scope, kind, task_id, document, house.hint_ttl_s)
+    return document
+
+
+def failure(house: House, why: str) -> dict[str, Any]:
+    """Return what changes in the document of a task that fails; `why` is for a person."""
+    return {"status": "failed", "error": why, "finished_at": house.now()}
+
+
+def _is_lost(house: House, scope: str, kind: str, document: dict[str, Any]) -> bool:
+    """Tell whether nobody works on a task that is under way: its job was lost, or its worker."""
+    if document["status"] not in UNDER_WAY:
+        return False
+    age_s = house.clock() - datetime.fromisoformat(document["created_at"]).timestamp()
+    if age_s < QUEUEING_S:
+        return False
+    try:
+        return not house.queue.is_active(_job_id(scope, kind, document["id"]))
+    except Unavailable:
+        return False
 
 
 def cancel_hint(house: House, caller: Caller, game_id: str, task_id: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ seen gets `StaleVersion` when it is not the stored one; for a client that sends 
 no blind retry: the request is judged anew, as if it had come later."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ BOT_TURN_JOB = "workers.jobs.play_bot_turn"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a change does: its log entry (version, time and deal are added) and the answer's body."""
+    """What a change does: its log entry (version and time are added) and the answer's body."""
 
     entry: dict[str, Any]
     answer: Callable[[Game, dict[str, Any]], dict[str, Any]]
@@ -102,14 +103,18 @@ def commit_step(
         key=key,
         answer=body if key else None,
     )
+    before_s = house.clock()
     if game.bot_to_move is not None:
-        house.store.mark_waiting(game.id, house.clock())
+        house.store.mark_waiting(game.id, before_s)
     result = house.store.commit(commit)
     if result.answer is not None:
         return replayed(result.answer, key)
     if not result.is_done:
         return None
-    call_bot(house, game, bot_waited)
+    if game.bot_to_move is not None:
+        call_bot(house, game)
+    elif bot_waited is not None:
+        note_no_bot_waits(house, game, before_s)
     return Outcome(body)
 
 
@@ -122,20 +127,25 @@ def _begins_turn(entry: dict[str, Any]) -> bool:
     )
 
 
-def call_bot(house: House, game: Game, bot_waited: int | None) -> None:
-    """Put the turn of a bot that is to move on the queue, or note that none is.
+def call_bot(house: House, game: Game) -> None:
+    """Put the turn of a bot that is to move on the queue.
 
     A bot in the middle of its turn is being played already. A queue that is full or away loses
     nothing: the game is marked as waiting, and the sweep calls the bot later."""
     seat = game.bot_to_move
-    if seat is None:
-        if bot_waited is not None:
-            house.store.unmark_waiting(game.id)
-    elif game.turn_version == game.version:
-        try:
-            enqueue_bot_turn(house, game, seat)
-        except Unavailable:
-            return
+    if seat is None or game.turn_version != game.version:
+        return
+    with suppress(Unavailable):
+        enqueue_bot_turn(house, game, seat)
+
+
+def note_no_bot_waits(house: House, game: Game, before_s: float) -> None:
+    """Take away the mark made before `before_s`, when the change had not been written.
+
+    The game may have moved on since, and wait again: that mark is younger and stays. The change is
+    written, so a store that is away now is no error: the sweep takes the mark away later."""
+    with suppress(Unavailable):
+        house.store.unmark_waiting(game.id, before_s)
 
 
 def enqueue_bot_turn(house: House, game: Game, seat: int) -> bool:

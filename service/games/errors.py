@@ -40,7 +40,8 @@ class SeatUnnamed(GamesError):
 
     def __init__(self) -> None:
         super().__init__(
-            'This game has several human seats: name one, as "seat" in the body or ?seat= in the query.'
+            "This game has several human seats: name one, "
+            'as "seat" in the body or ?seat= in the query.'
         )
 
 

@@ -7,7 +7,15 @@ from typing import Any
 
 from service.games.access import AppCaller, Caller, admit, hash_secret, make_token
 from service.games.changing import Outcome, Step, call_bot, change_game, load_game, replayed
-from service.games.errors import GameFinished, GameNotFound, InvalidRequest, KeyReused, NotAllowed, SeatTaken
+from service.games.errors import (
+    GameFinished,
+    GameNotFound,
+    InvalidRequest,
+    KeyReused,
+    NotAllowed,
+    SeatTaken,
+    UnknownFormat,
+)
 from service.games.house import House
 from service.games.levels import DEFAULT_LEVEL, is_level
 from service.games.model import Game, SeatHolder, game_to_state
@@ -20,6 +28,8 @@ from service.rules.match import DEALS, Seating, seat_as_given, seat_by_draw, sta
 SECRET_BYTES = 24
 """Of a token, a seed, a key: 192 bits."""
 GAME_ID_BYTES = 15
+CREATION_S = 60
+"""A game is listed before it is written; one that is not there after so long is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +82,12 @@ def create_game(
         return replayed(result.answer, key)
     if not result.is_done:
         raise KeyReused
-    call_bot(house, game, None)
+    call_bot(house, game)
     return Outcome(body)
 
 
 def _game_id(house: House, caller: AppCaller, key: RequestKey | None) -> str:
-    """Return a random id, or for a request with a key the id that its repetition will find again."""
+    """Return a random id, or for a request with a key the id that its repetition will find."""
     if key is None:
         return base64.b32encode(house.new_secret(GAME_ID_BYTES).encode())[:24].decode().lower()
     digest = hashlib.sha256(f"{caller.name}:{key.name}".encode()).digest()
@@ -232,7 +242,10 @@ def list_games(
             try:
                 game = load_game(house, game_id)
             except GameNotFound:
-                house.store.forget_game(caller.app, game_id)
+                if created_at_ms < (house.clock() - CREATION_S) * 1000:
+                    house.store.forget_game(caller.app, game_id)
+                continue
+            except UnknownFormat:
                 continue
             if status is None or game.status == status:
                 found.append(game_to_json(game, Viewer(None)))

@@ -75,7 +75,7 @@ class GameStore(Protocol):
     """
 
     def load(self, game_id: str, key: RequestKey | None = None) -> Loaded | None:
-        """Return the game, or None. The answer under `key` is read after the state, so both agree."""
+        """Return the game, or None. The answer under `key` is read after the state."""
 
     def commit(self, commit: Commit) -> CommitResult:
         """Write everything of `commit` if the stored version is the one before; else nothing."""
@@ -106,6 +106,11 @@ class GameStore(Protocol):
         With a key that is known: store nothing, return the first task's id and Answer(fingerprint,
         document as first stored)."""
 
+    def drop_task(self, scope: str, kind: str, task_id: str, key: RequestKey | None) -> None:
+        """Forget a task whose job could not be queued, and what was to be replayed for `key`, so
+        that the request can be made again. The id is not given out again.
+        """
+
     def save_task(
         self, scope: str, kind: str, task_id: str, document: Document, ttl_s: int
     ) -> bool:
@@ -129,8 +134,10 @@ class GameStore(Protocol):
         is replaced).
         """
 
-    def unmark_waiting(self, game_id: str) -> None:
-        """Note that the game waits for no bot."""
+    def unmark_waiting(self, game_id: str, until_s: float) -> None:
+        """Take away a note of `until_s` or before. A later one is of a turn that began meanwhile
+        and stays.
+        """
 
     def waiting_games(self, until_s: float, limit: int) -> list[str]:
         """Return games noted as waiting at or before `until_s`, the longest waiting first."""
@@ -143,7 +150,7 @@ class JobQueue(Protocol):
     """Queues of jobs for the workers. Jobs are named by dotted path and take plain JSON."""
 
     def enqueue(self, queue: str, job: str, job_id: str, arguments: Mapping[str, Any]) -> bool:
-        """Put a job on `queue`; False when one of that id waits, runs or has just finished.
+        """Put a job on `queue`; False when one of that id waits or runs and is alive.
 
         Raises QueueFull when too many wait, StoreUnavailable when the queue cannot be reached.
         """

@@ -19,15 +19,16 @@ def sweep_bots(house: House, waiting_s: float) -> list[str]:
     Raises QueueFull or StoreUnavailable: the caller sweeps again later.
     """
     called = []
-    for game_id in house.store.waiting_games(house.clock() - waiting_s, BATCH):
+    until_s = house.clock() - waiting_s
+    for game_id in house.store.waiting_games(until_s, BATCH):
         try:
             game = load_game(house, game_id)
         except (GameNotFound, UnknownFormat):
-            house.store.unmark_waiting(game_id)
+            house.store.unmark_waiting(game_id, until_s)
             continue
         seat = game.bot_to_move
         if seat is None:
-            house.store.unmark_waiting(game_id)
+            house.store.unmark_waiting(game_id, until_s)
         elif enqueue_bot_turn(house, game, seat):
             called.append(game_id)
     return called

@@ -36,6 +36,10 @@ class _Expiring(Generic[Value]):
         """Keep `value` for `ttl_s` seconds from now."""
         self._entries[key] = (self._clock() + ttl_s, value)
 
+    def drop(self, *key: str) -> None:
+        """Take an entry away if there is one."""
+        self._entries.pop(key, None)
+
     def replace(self, value: Value, *key: str) -> None:
         """Put `value` in place of an entry, which will be gone when that one would have been."""
         self._entries[key] = (self._entries[key][0], value)
@@ -193,6 +197,13 @@ class MemoryStore:
                 self._answers.put(kept, self._idempotency_ttl_s, scope, key.name)
             return task_id, None
 
+    def drop_task(self, scope: str, kind: str, task_id: str, key: RequestKey | None) -> None:
+        """Forget a task and what was to be replayed for `key`."""
+        with self._open():
+            self._tasks.drop(scope, kind, task_id)
+            if key is not None:
+                self._answers.drop(scope, key.name)
+
     def save_task(
         self, scope: str, kind: str, task_id: str, document: Document, ttl_s: int
     ) -> bool:
@@ -234,10 +245,11 @@ class MemoryStore:
         with self._open():
             self._waiting[game_id] = at_s
 
-    def unmark_waiting(self, game_id: str) -> None:
-        """Note that the game waits for no bot."""
+    def unmark_waiting(self, game_id: str, until_s: float) -> None:
+        """Take away a note of `until_s` or before; a later one stays."""
         with self._open():
-            self._waiting.pop(game_id, None)
+            if self._waiting.get(game_id, until_s) <= until_s:
+                self._waiting.pop(game_id, None)
 
     def waiting_games(self, until_s: float, limit: int) -> list[str]:
         """Return games noted as waiting at or before `until_s`, the longest waiting first."""

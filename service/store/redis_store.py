@@ -104,6 +104,7 @@ class RedisStore:
         self._new_task = load_script(client, "new_task")
         self._save_task = load_script(client, "save_task")
         self._cancel_task = load_script(client, "cancel_task")
+        self._unmark_waiting = load_script(client, "unmark_waiting")
 
     def ping(self) -> None:
         """Return when the store answers."""
@@ -121,13 +122,13 @@ class RedisStore:
             else:
                 pipeline = self._client.pipeline(transaction=False)
                 pipeline.hmget(keys.state_key(game_id), "v", "s")
-                pipeline.hmget(keys.answer_key(game_id, key.name), "f", "b")
+                pipeline.hmget(keys.answer_key(game_id, key.name), "f", "b", "i")
                 stored, answered = pipeline.execute()
         if stored[0] is None:
             return None
         answer = None
         if answered and answered[0] is not None:
-            answer = _answer(answered[0], answered[1])
+            answer = _answer(*answered)
         return Loaded(int(stored[0]), orjson.loads(stored[1]), answer)
 
     def commit(self, commit: Commit) -> CommitResult:
@@ -260,10 +261,15 @@ class RedisStore:
         with store_errors():
             result = self._new_task(keys=script_keys, args=arguments)
         task_id = result[1].decode()
-        if result[0] == b"new":
-            return task_id, None
-        body = {"id": task_id, **orjson.loads(result[3])}
-        return task_id, Answer(result[2].decode(), body)
+        return task_id, None if result[0] == b"new" else _answer(result[2], result[3], result[1])
+
+    def drop_task(self, scope: str, kind: str, task_id: str, key: RequestKey | None) -> None:
+        """Forget a task and what was to be replayed for `key`."""
+        dropped = [keys.task_key(scope, kind, task_id)]
+        if key is not None:
+            dropped.append(keys.answer_key(scope, key.name))
+        with store_errors():
+            self._client.delete(*dropped)
 
     def save_task(
         self, scope: str, kind: str, task_id: str, document: Document, ttl_s: int
@@ -306,10 +312,10 @@ class RedisStore:
         with store_errors():
             self._client.zadd(keys.WAITING, {game_id: at_s})
 
-    def unmark_waiting(self, game_id: str) -> None:
-        """Note that the game waits for no bot."""
+    def unmark_waiting(self, game_id: str, until_s: float) -> None:
+        """Take away a note of `until_s` or before; a later one stays."""
         with store_errors():
-            self._client.zrem(keys.WAITING, game_id)
+            self._unmark_waiting(keys=[keys.WAITING], args=[game_id, until_s])
 
     def waiting_games(self, until_s: float, limit: int) -> list[str]:
         """Return games noted as waiting at or before `until_s`, the longest waiting first."""
@@ -322,8 +328,12 @@ def _version_in_range(version: int) -> int:
     return min(max(version, 0), _LARGEST_VERSION)
 
 
-def _answer(fingerprint: bytes, body: bytes) -> Answer:
-    return Answer(fingerprint.decode(), orjson.loads(body))
+def _answer(fingerprint: bytes, body: bytes, task_id: bytes | None = None) -> Answer:
+    """Return a kept answer; a task's document was kept without the id that it got."""
+    document = orjson.loads(body)
+    if task_id is not None:
+        document = {"id": task_id.decode(), **document}
+    return Answer(fingerprint.decode(), document)
 
 
 def _task_document(task_id: str, task: list[bytes | None] | None) -> Document | None:
