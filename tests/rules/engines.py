@@ -90,6 +90,9 @@ class Engine(Protocol):
     def read(self, state: State) -> Deal:
         """Return the deal that `state` stands for."""
 
+    def judge_action(self, deal: Deal, seat: Seat, action: Action) -> Violation:
+        """Return why the action is refused, or NONE."""
+
     def judge(self, deal: Deal, line: str) -> Violation:
         """Return why the one action of `line` is refused, or NONE."""
 
@@ -101,9 +104,12 @@ class Engine(Protocol):
 
 
 class _Common:
+    def judge_action(self: Engine, deal: Deal, seat: Seat, action: Action) -> Violation:
+        return Violation(self(check_action, deal, seat, action.type, action.cards, action.meld))
+
     def judge(self: Engine, deal: Deal, line: str) -> Violation:
         ((seat, action),) = moves_of(line)
-        return Violation(self(check_action, deal, seat, action.type, action.cards, action.meld))
+        return self.judge_action(deal, seat, action)
 
     def legal_actions(self: Engine, state: State) -> list[Action]:
         out = ActionList()
