@@ -1,0 +1,160 @@
+"""Advice: a search run in chunks, its progress published, and the HINT document that comes of it.
+
+What is shown of a move comes from fresh worlds (`workers/search/evaluate.py`), about a fifth of the
+time; while the search still runs, the ranking with the tree's own averages is shown without
+intervals."""
+
+from collections.abc import Callable
+from typing import Any
+
+from service.games.levels import DEFAULT_LEVEL
+from service.rules.notation import action_to_json
+from service.rules.view import SeatView
+from workers.bots.base import Budget
+from workers.bots.registry import BOTS
+from workers.search import evaluate
+from workers.search.moves import action_of_move
+from workers.search.reasons import reason_for
+from workers.search.search import CHUNK, ENGINE, MoveSamples, MoveStatistics, Search
+
+SHOWN = 3
+"""Moves played on fresh worlds; the others are listed with the tree's average and no interval."""
+FRESH_SHARE = 0.2
+"""Part of the iterations that goes to fresh worlds, all shown moves together."""
+FEWEST_FRESH = 500
+"""Fresh worlds a move at least: an interval of about 9 points either way."""
+MOST_BY_TIME = 2_000_000
+"""Room for nodes of a search by time."""
+PUBLISH_EVERY_S = 0.05
+EQUAL_WITHIN = 2.0
+"""Moves nearer than this many points to the best are called equal."""
+
+Save = Callable[[dict[str, Any]], bool]
+
+
+def budget_of(request: dict[str, Any]) -> Budget:
+    """Return the budget that a request's body asks for: seconds, iterations or a level (that
+    level's iterations).
+    """
+    if "seconds" in request:
+        return Budget(seconds=float(request["seconds"]) * (1 - FRESH_SHARE))
+    if "iterations" in request:
+        return Budget(iterations=int(request["iterations"]))
+    bot = BOTS[request.get("level", DEFAULT_LEVEL)]
+    return Budget(iterations=max(getattr(bot, "iterations", 0), FEWEST_FRESH))
+
+
+def write_hint(
+    view: SeatView,
+    request: dict[str, Any],
+    document: dict[str, Any],
+    save: Save,
+    now: Callable[[], str],
+    clock: Callable[[], float],
+) -> dict[str, Any]:
+    """Search and fill `document`; `save` is called with each state of it and answers False when the
+    hint was cancelled.
+
+    The same view, iterations and seed give the same candidates.
+    """
+    budget = budget_of(request)
+    seed = str(request.get("seed", ""))
+    search = Search(view, seed, min(budget.iterations or MOST_BY_TIME, MOST_BY_TIME))
+    start = clock()
+    published = start - PUBLISH_EVERY_S
+    for iterations, progress in budget.chunks(CHUNK, clock):
+        search.run(iterations)
+        if clock() - published >= PUBLISH_EVERY_S:
+            published = clock()
+            document |= _interim(view, search, round(0.8 * progress, 3))
+            if not save(document):
+                return {**document, "status": "cancelled"}
+    ranking = search.ranking()
+    shown = ranking[:SHOWN]
+    fresh = max(FEWEST_FRESH, int(search.iterations * FRESH_SHARE / max(len(shown), 1)))
+    samples = search.sample([move.code for move in shown], fresh)
+    document |= {
+        "status": "done",
+        "progress": 1.0,
+        "candidates": _candidates(view, search, ranking, samples),
+        "search": {
+            "iterations": search.iterations,
+            "fresh_worlds": fresh,
+            "seconds": round(clock() - start, 3),
+            "seed": seed,
+            "engine": ENGINE,
+        },
+        "finished_at": now(),
+    }
+    document["best"] = document["candidates"][0]["action"]
+    save(document)
+    return document
+
+
+def _interim(view: SeatView, search: Search, progress: float) -> dict[str, Any]:
+    """Return the members of a hint that change while the search runs."""
+    ranking = search.ranking()
+    candidates = [_unsampled(view, move) for move in ranking]
+    return {"progress": progress, "best": candidates[0]["action"], "candidates": candidates}
+
+
+def _unsampled(view: SeatView, move: MoveStatistics) -> dict[str, Any]:
+    return {
+        "action": action_to_json(action_of_move(move.code, view)),
+        "expected_margin": round(move.mean, 1),
+        "margin_interval": None,
+        "win_probability": None,
+        "visits": move.visits,
+        "equal": None,
+        "split": None,
+        "reason": None,
+    }
+
+
+def _candidates(
+    view: SeatView, search: Search, ranking: list[MoveStatistics], samples: list[MoveSamples]
+) -> list[dict[str, Any]]:
+    """Return the candidates, the chosen one first, then by sampled margin, then the moves that were
+    not sampled.
+    """
+    visits = {move.code: move.visits for move in ranking}
+    best = samples[0]
+    found = []
+    for sample in samples:
+        gap = best.mean(evaluate.MARGIN) - sample.mean(evaluate.MARGIN)
+        wide = search.difference_half_width(best, sample)
+        margin = sample.mean(evaluate.MARGIN)
+        found.append(
+            {
+                "action": action_to_json(action_of_move(sample.code, view)),
+                "expected_margin": round(margin, 1),
+                "margin_interval": [
+                    round(margin - sample.half_width, 1),
+                    round(margin + sample.half_width, 1),
+                ],
+                "win_probability": round(sample.mean(evaluate.WIN), 3),
+                "visits": visits[sample.code],
+                "equal": sample is best or abs(gap) <= max(wide, EQUAL_WITHIN),
+                "split": split_of(sample, view),
+                "reason": reason_for(view, sample),
+            }
+        )
+    rest = [_unsampled(view, move) for move in ranking[len(samples) :]]
+    return found + rest
+
+
+def split_of(sample: MoveSamples, view: SeatView) -> dict[str, float]:
+    """Return the expected margin in its parts, own less theirs; they add up to it exactly but for
+    rounding.
+
+    `table_now` is what lies on the table already, `melds` what will be laid, `bonus` 25 times the
+    difference in chances to go out, `hands` the cost of cards left."""
+    team = view.turn % 2
+    return {
+        "table_now": float(view.laid[team] - view.laid[1 - team]),
+        "melds_own": round(sample.mean(evaluate.LAID), 1),
+        "melds_theirs": round(-sample.mean(evaluate.LAID_THEIRS), 1),
+        "bonus": round(25 * (sample.mean(evaluate.OUT) - sample.mean(evaluate.OUT_THEIRS)), 1),
+        "hands_own": round(-sample.mean(evaluate.HAND), 1),
+        "hands_theirs": round(sample.mean(evaluate.HAND_THEIRS), 1),
+    }

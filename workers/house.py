@@ -1,0 +1,32 @@
+"""The workers' House: the use cases' ports over Redis and RQ, made once a process from the
+environment.
+"""
+
+import secrets
+import time
+from functools import cache
+
+from service.config import Settings
+from service.games.house import House
+from service.jobqueue import RqQueue
+from service.store.redis_store import RedisStore, connect
+
+
+@cache
+def house() -> House:
+    """Return this process's House. A fork may share it: redis-py opens connections anew in the
+    child.
+    """
+    settings = Settings.from_env()
+    store = RedisStore(
+        connect(settings.redis_url, settings.redis_timeout_s),
+        finished_ttl_s=settings.finished_ttl_s,
+        idle_ttl_s=settings.idle_ttl_s,
+        idempotency_ttl_s=settings.idempotency_ttl_s,
+    )
+    queue = RqQueue(
+        connect(settings.queue_redis_url, settings.redis_timeout_s),
+        max_queued_jobs=settings.max_queued_jobs,
+        job_timeout_s=settings.job_timeout_s,
+    )
+    return House(store, queue, time.time, secrets.token_urlsafe, settings.hint_ttl_s)

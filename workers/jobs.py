@@ -1,0 +1,151 @@
+"""The jobs that the queues run. Arguments and results are plain JSON.
+
+Each job may run twice (a worker that was killed, a parent that died): a bot's step is judged by the
+same use case as a person's and carries the version that it was chosen for, so the second one is
+refused as stale; a hint is written once more with the same content.
+
+`JOBS` is the list of names that a worker accepts, whatever is found on the queue.
+"""
+
+import time
+from typing import Any
+
+from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB
+from service.games.changing import BOT_TURN_JOB
+from service.games.errors import ActionRefused, Conflict, GameNotFound, StaleVersion
+from service.games.house import House
+from service.games.playing import play_for_bot, seat_view
+from service.logs import get_logger
+from service.rules.view import SeatView, view_from_json
+from workers.bots.base import Decision
+from workers.bots.registry import BOTS
+from workers.hints import write_hint
+from workers.house import house
+
+log = get_logger(__name__)
+
+JOBS = frozenset({BOT_TURN_JOB, BOT_MOVE_JOB, HINT_JOB})
+"""Dotted names of the jobs."""
+MOST_STEPS = 200
+"""More than any turn has."""
+
+
+def play_bot_turn(game_id: str, seat: int, version: int) -> dict[str, Any]:
+    """Play the turn in hand of a bot's seat, step by step; return how many steps were played.
+
+    Ends when the turn, the deal or the game has ended, or somebody else holds the seat now.
+    `version` is where the turn was when the job was made, for the log."""
+    here = house()
+    steps = 0
+    for _ in range(MOST_STEPS):
+        try:
+            at, view, game = seat_view(here, game_id, seat)
+        except GameNotFound:
+            break
+        if game.bot_to_move != seat:
+            break
+        level = game.seats[seat].level or ""
+        played = play_step(here, game_id, at, view, level, "bot")
+        steps += played is not None
+        if played is not None and ends_turn(played):
+            break
+    log.info("bot_turn_played", game=game_id, seat=seat, version=version, steps=steps)
+    return {"steps": steps}
+
+
+def ends_turn(event: dict[str, Any]) -> bool:
+    """Tell whether the event ended a turn or the deal."""
+    return event["action"]["type"] in ("discard", "pass") or "deal_score" in event
+
+
+def play_step(
+    here: House, game_id: str, version: int, view: SeatView, level: str, by: str
+) -> dict[str, Any] | None:
+    """Choose and play one action for the view's seat; None when the game had moved on, and the
+    choice was dropped.
+    """
+    start = time.monotonic()
+    decision = decide(view, level, f"{game_id}:{version}")
+    thought_s = time.monotonic() - start
+    try:
+        outcome = play_for_bot(here, game_id, view.turn, decision.action, version, by)
+    except (StaleVersion, Conflict) as error:
+        if isinstance(error, ActionRefused):
+            raise
+        log.info(
+            "bot_choice_dropped", game=game_id, seat=view.turn, version=version, why=str(error)
+        )
+        return None
+    log.info(
+        "bot_played",
+        game=game_id,
+        seat=view.turn,
+        version=version + 1,
+        level=level,
+        iterations=decision.iterations,
+        thought_ms=round(1000 * thought_s, 1),
+    )
+    event: dict[str, Any] = outcome.body["action"]
+    return event
+
+
+def decide(view: SeatView, level: str, seed: str) -> Decision:
+    """Ask the level's bot."""
+    return BOTS[level].decide(view, seed)
+
+
+def play_bot_move(
+    scope: str, task_id: str, game_id: str, seat: int, version: int, level: str
+) -> dict[str, Any]:
+    """Let a bot play the rest of the turn in hand of a person's seat, once; keep the events in the
+    task's document.
+    """
+    here = house()
+    document = here.store.load_task(scope, BOT_MOVE, task_id)
+    if document is None:
+        return {"steps": 0}
+    events: list[dict[str, Any]] = []
+    document |= {"status": "running", "actions": events}
+    try:
+        for _ in range(MOST_STEPS):
+            at, view, game = seat_view(here, game_id, seat)
+            if at != version or game.status != "playing" or view.turn != seat:
+                raise Conflict("The game has moved on.")
+            event = play_step(here, game_id, at, view, level, "bot_move")
+            if event is None:
+                raise Conflict("The game has moved on.")
+            events.append(event)
+            version = event["version"]
+            here.store.save_task(scope, BOT_MOVE, task_id, document, here.hint_ttl_s)
+            if ends_turn(event):
+                break
+        document["status"] = "done"
+    except (Conflict, GameNotFound) as error:
+        document |= {"status": "failed", "error": str(error)}
+    document["finished_at"] = here.now()
+    here.store.save_task(scope, BOT_MOVE, task_id, document, here.hint_ttl_s)
+    return {"steps": len(events)}
+
+
+def give_hint(
+    scope: str, task_id: str, view: dict[str, Any], budget: dict[str, Any]
+) -> dict[str, Any]:
+    """Search for advice on `view`, a seat's view as JSON, and keep the result and its progress in
+    the task's document.
+    """
+    here = house()
+    document = here.store.load_task(scope, HINT, task_id)
+    if document is None or document["status"] == "cancelled":
+        return {"status": "gone"}
+    document["status"] = "running"
+    finished = write_hint(
+        view_from_json(view),
+        budget,
+        document,
+        save=lambda current: here.store.save_task(scope, HINT, task_id, current, here.hint_ttl_s),
+        now=here.now,
+        clock=time.monotonic,
+    )
+    search = finished["search"] or {}
+    log.info("hint_given", task=task_id, scope=scope, status=finished["status"], **search)
+    return {"status": finished["status"]}

@@ -1,0 +1,116 @@
+"""A worker process: one queue, kernels warm before the first fork.
+
+The entry point is ours and not RQ's command: that one ends when Redis goes away during a job. One
+queue a process: with several, RQ takes jobs in a way that loses one when the worker dies at the
+wrong moment.
+
+Beside the worker of the bots' queue runs a small process that sweeps for games whose bot nobody
+plays (`service/games/sweeping.py`)."""
+
+import signal
+import subprocess
+import sys
+import time
+from types import FrameType
+
+import redis
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError, TimeoutError
+from redis.retry import Retry
+from rq import Queue, Worker
+from rq.exceptions import DeserializationError
+from rq.executions import Execution
+from rq.job import Job
+
+from service.config import Settings
+from service.embedded import dying_with_parent
+from service.games.errors import Unavailable
+from service.games.sweeping import sweep_bots
+from service.logs import configure_logs, get_logger
+from workers.house import house
+from workers.warmup import choose_cache, warm_up
+
+log = get_logger(__name__)
+
+QUEUES = ("bots", "hints")
+RECONNECTS = 60
+SWEEP_AFTER_S = 2.0
+"""A bot that has done nothing for so long is called again, unless its job is queued or alive."""
+
+
+class UnknownJob(RuntimeError):
+    """A job on the queue that is not on the list of jobs; it is not run."""
+
+
+class GuardedWorker(Worker):
+    """RQ's worker, but for running only what `workers.jobs.JOBS` names: whoever writes to Redis
+    could name any function.
+    """
+
+    def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
+        """Run the job if it is on the list; else fail it."""
+        from workers.jobs import JOBS
+
+        try:
+            function = job.func_name
+        except DeserializationError:
+            function = None
+        if function not in JOBS:
+            log.error("job_refused", job=job.id, function=function)
+            self.handle_job_failure(
+                job, queue, exc_string="this function is no job", execution=execution
+            )
+            return False
+        return bool(super().perform_job(job, queue, execution))
+
+
+def work(queue_name: str, settings: Settings) -> None:
+    """Work on one queue until SIGTERM or SIGINT; a running job is finished first."""
+    configure_logs(settings.log_level, settings.log_format)
+    cache = choose_cache(settings.numba_cache_dir)
+    seconds = warm_up(cache)
+    log.info("worker_warm", queue=queue_name, seconds=round(seconds, 2), settings=settings.public())
+    sweeper = _start_sweeper() if queue_name == "bots" else None
+    connection = redis.Redis.from_url(
+        settings.queue_redis_url,
+        retry=Retry(ExponentialBackoff(cap=2, base=0.1), RECONNECTS),
+        retry_on_error=[ConnectionError, TimeoutError],
+        health_check_interval=15,
+    )
+    worker = GuardedWorker(
+        [Queue(queue_name, connection=connection, serializer="json")],
+        connection=connection,
+        serializer="json",
+        worker_ttl=20,
+        job_monitoring_interval=1,
+        maintenance_interval=2,
+    )
+    try:
+        worker.work(logging_level=settings.log_level.upper())
+    finally:
+        if sweeper is not None:
+            sweeper.terminate()
+            sweeper.wait()
+
+
+def _start_sweeper() -> subprocess.Popen[bytes]:
+    """Start the sweep in a process of its own; it ends with this one."""
+    return subprocess.Popen(dying_with_parent([sys.executable, "-m", "workers", "sweep"]))
+
+
+def sweep(settings: Settings) -> None:
+    """Sweep for waiting bots again and again, until SIGTERM."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, stop)
+    configure_logs(settings.log_level, settings.log_format)
+    while True:
+        try:
+            called = sweep_bots(house(), SWEEP_AFTER_S)
+            if called:
+                log.info("bots_called_again", games=called)
+        except Unavailable as error:
+            log.warning("sweep_failed", why=str(error))
+        time.sleep(settings.sweep_interval_s)

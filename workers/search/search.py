@@ -1,0 +1,173 @@
+"""One search for one decision, in steps that a caller can time, watch and stop.
+
+The caller runs chunks of iterations, reads the ranking between them, and at the end may ask for the
+moves to be shown to be played on fresh worlds. Same view, seed and iterations: same numbers, on any
+machine and however the iterations are cut into chunks."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from service.rules.view import SeatView, view_to_json
+from workers.search import evaluate
+from workers.search.determinize import unknown_counts, unseen_array
+from workers.search.ismcts import new_scratch, new_tree, run_iterations
+from workers.search.moves import MAX_MOVES, list_moves
+from workers.search.playout import DEFAULT_WEIGHTS
+from workers.search.rng import new_rng
+from workers.search.values import margin_values, win_chances
+from workers.search.world import new_worlds, template_of_view
+
+ENGINE = "so-ismcts-1"
+"""Named in each hint; changes whenever an answer may."""
+CHUNK = 2_000
+"""Iterations between two looks at the clock: about 10 to 20 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How to search; the defaults are those of the levels `skilled` and above."""
+
+    exploration: float = 100.0
+    """Factor of the bound's spread, in points: the scale of a deal's margin."""
+    weights: tuple[int, ...] = tuple(int(w) for w in DEFAULT_WEIGHTS)
+    """Of the playout (`playout.py`)."""
+
+
+DEFAULT_SETTINGS = SearchSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class MoveStatistics:
+    """What the tree says of one move of the root."""
+
+    code: int
+    visits: int
+    mean: float
+    """Average value for the mover's team, in points; biased, for ranking only."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveSamples:
+    """What fresh worlds say of one move."""
+
+    code: int
+    samples: int
+    sums: np.ndarray
+    """Shape (COLUMN_COUNT,), float64: see `evaluate.py`."""
+
+    def mean(self, column: int) -> float:
+        """Return the average of a column."""
+        return float(self.sums[column] / self.samples)
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval of the margin, in points."""
+        return _half_width(
+            self.sums[evaluate.MARGIN], self.sums[evaluate.MARGIN_SQUARED], self.samples
+        )
+
+
+def _half_width(total: float, total_squared: float, samples: int) -> float:
+    mean = total / samples
+    variance = max(total_squared / samples - mean * mean, 0.0)
+    return 1.96 * math.sqrt(variance / max(samples - 1, 1))
+
+
+@dataclass(slots=True)
+class Search:
+    """A search from `view`, whose viewer is to move."""
+
+    view: SeatView
+    seed: str
+    capacity: int
+    """Room for nodes: the most iterations that add to the tree."""
+    settings: SearchSettings = DEFAULT_SETTINGS
+    iterations: int = 0
+    _used: int = 1
+    _arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    _scratch: tuple[np.ndarray, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.view.seat != self.view.turn:
+            raise ValueError("a search is for the seat to move")
+        self._scratch = new_scratch()
+        self._arrays = {
+            "template": template_of_view(self.view),
+            "unseen": unseen_array(self.view),
+            "counts": unknown_counts(self.view),
+            "nodes": new_tree(self.capacity + 2),
+            "worlds": new_worlds(2),
+            "weights": np.array(self.settings.weights, dtype=np.int64),
+            "values": margin_values(self.view),
+            "rng": new_rng(self.seed, view_to_json(self.view), ENGINE),
+        }
+
+    def moves(self) -> list[int]:
+        """Return the codes of the moves that the search considers at the root."""
+        out = np.zeros(MAX_MOVES, np.int64)
+        count = list_moves(self._arrays["template"][0], out)
+        return [int(code) for code in out[:count]]
+
+    def run(self, iterations: int) -> None:
+        """Go on for so many iterations."""
+        a = self._arrays
+        self._used = run_iterations(
+            a["template"],
+            a["unseen"],
+            a["counts"],
+            a["nodes"],
+            self._used,
+            iterations,
+            a["worlds"],
+            self._scratch,
+            a["weights"],
+            a["values"],
+            self.settings.exploration,
+            a["rng"],
+        )
+        self.iterations += iterations
+
+    def ranking(self) -> list[MoveStatistics]:
+        """Return the root's moves, most visits first, ties by value, then by code."""
+        nodes = self._arrays["nodes"]
+        sign = 1 if self.view.turn % 2 == 0 else -1
+        found = []
+        child = int(nodes[0].first_child)
+        while child:
+            node = nodes[child]
+            mean = sign * float(node.total) / max(int(node.visits), 1)
+            found.append(MoveStatistics(int(node.code), int(node.visits), mean))
+            child = int(node.next_sibling)
+        return sorted(found, key=lambda move: (-move.visits, -move.mean, move.code))
+
+    def sample(self, codes: list[int], samples: int) -> list[MoveSamples]:
+        """Play each of `codes` on the same `samples` fresh worlds; the first of `codes` is what the
+        others are compared with.
+        """
+        a = self._arrays
+        sums = np.zeros((len(codes), evaluate.COLUMN_COUNT))
+        rng = new_rng(self.seed, view_to_json(self.view), ENGINE, "fresh", self.iterations)
+        evaluate.sample_moves(
+            a["template"],
+            np.sort(a["unseen"]),
+            a["counts"],
+            a["nodes"],
+            np.array(codes, dtype=np.int64),
+            samples,
+            a["worlds"],
+            self._scratch,
+            a["weights"],
+            win_chances(self.view),
+            rng,
+            sums,
+        )
+        return [MoveSamples(code, samples, sums[row]) for row, code in enumerate(codes)]
+
+    def difference_half_width(self, first: MoveSamples, other: MoveSamples) -> float:
+        """Half of the 95 % interval of the difference in margin of two moves sampled on the same
+        worlds, `first` being the first sampled.
+        """
+        total = other.sums[evaluate.MARGIN] - first.sums[evaluate.MARGIN]
+        return _half_width(total, other.sums[evaluate.BEHIND], other.samples)

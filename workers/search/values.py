@@ -1,0 +1,47 @@
+"""What a margin is worth: points of the deal, and the chance to win the game (R31, R32).
+
+Tables by margin, so that the kernels need no transcendental function: entry `margin +
+LARGEST_MARGIN`. A deal's margin is far from the ends: the pack is worth 476, doubled sets at most
+double that."""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from service.rules.view import SeatView
+
+LARGEST_MARGIN = 1200
+MARGIN_SPREAD = 120.0
+"""Standard deviation of a deal's margin between equal players, in points (measured by the arena).
+"""
+_GRID = 2**-40
+"""Chances are rounded to this grid, so that every machine has the same table."""
+
+
+@cache
+def _chances(deals_after: int, lead: int) -> np.ndarray:
+    """Return the chance to win the game by the margin of the deal in hand, for a team `lead` points
+    ahead before it and `deals_after` deals to come.
+    """
+    margins = np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1) + lead
+    if deals_after == 0:
+        return np.where(margins > 0, 1.0, np.where(margins < 0, 0.0, 0.5))
+    spread = MARGIN_SPREAD * math.sqrt(deals_after)
+    chances = [0.5 * math.erfc(-margin / (spread * math.sqrt(2))) for margin in margins]
+    return np.array([round(chance / _GRID) * _GRID for chance in chances])
+
+
+def win_chances(view: SeatView) -> np.ndarray:
+    """Return the chance of the mover's team to win the game, by its margin of this deal; shape (2 *
+    LARGEST_MARGIN + 1,).
+    """
+    team = view.turn % 2
+    return _chances(view.deals - view.number, view.scores[team] - view.scores[1 - team])
+
+
+def margin_values(view: SeatView) -> np.ndarray:
+    """Return the value that the search maximizes for team 0, by team 0's margin of this deal:
+    points, for now the margin itself.
+    """
+    return np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1, dtype=np.float64)

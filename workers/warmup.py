@@ -1,0 +1,93 @@
+"""Compiled kernels, ready before the first job.
+
+A kernel that is first called inside a job would be loaded or compiled again in every job, since
+each job runs in a fork. So the worker calls every kernel once, before it forks. Compiled code is
+kept on disk in a folder named after the kernels' sources, the versions and the interpreter: numba
+notices a changed file but not a changed function in another file. A lock keeps two processes that
+start together from writing one cache."""
+
+import fcntl
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+KERNEL_FOLDERS = ("service/rules", "workers/search")
+WARM_UP_SEED = "warm-up"
+
+
+def kernels_digest() -> str:
+    """Return 16 hexadecimal digits of everything that compiled code depends on, but the processor
+    (numba's own key has that).
+    """
+    digest = hashlib.sha256()
+    for part in ("numba", "llvmlite", "numpy"):
+        digest.update(metadata.version(part).encode())
+    digest.update(sys.version.encode())
+    for folder in KERNEL_FOLDERS:
+        for source in sorted((PROJECT / folder).glob("*.py")):
+            digest.update(source.name.encode() + source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def choose_cache(base: str = "") -> Path:
+    """Point numba at the folder for these sources below `base` (default: the user's cache folder,
+    else a temporary one); make it.
+
+    Call before numba is imported. A folder that is there and cannot be written (an image's baked
+    cache) is used as it is when it holds this cache."""
+    bases = [Path(base)] if base else [_user_cache(), Path(tempfile.gettempdir()) / "persian-rummy"]
+    for candidate in bases:
+        folder = candidate / kernels_digest()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK) or any(folder.iterdir()):
+            os.environ["NUMBA_CACHE_DIR"] = str(folder)
+            return folder
+    raise OSError(f"no folder for compiled kernels can be written: {', '.join(map(str, bases))}")
+
+
+def _user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "persian-rummy"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the cache's lock, where the folder can be written at all."""
+    if not os.access(folder, os.W_OK):
+        yield
+        return
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def warm_up(cache: Path) -> float:
+    """Load or compile every kernel by using it once; return the seconds that took."""
+    start = time.monotonic()
+    with _locked(cache):
+        _use_every_kernel()
+    return time.monotonic() - start
+
+
+def _use_every_kernel() -> None:
+    from service.rules.match import start_match
+    from service.rules.view import view_match
+    from workers.bots.registry import BOTS
+    from workers.search.search import Search
+
+    match = start_match(WARM_UP_SEED, 3)
+    view = view_match(match, match.deal.turn)
+    search = Search(view, WARM_UP_SEED, 50)
+    search.run(50)
+    search.sample([move.code for move in search.ranking()[:2]], 10)
+    for level in ("random", "greedy"):
+        BOTS[level].decide(view, WARM_UP_SEED)
