@@ -9,6 +9,8 @@
 | `prs:{SCOPE}:tasks:KIND` | counter | a task's or `idle_ttl_s`, the longer | new task |
 | `prs:app:{APP}:games` | sorted set, by ms since 1970 | none: trimmed | index, forget game |
 | `prs:waiting` | sorted set, by s since 1970 | none: swept | mark, unmark waiting |
+| `prs:appkey:HASH` | hash `app` `created_at` | none: until revoked | create, revoke app key |
+| `prs:appkeys` | set of the hashes of app keys | none | create, revoke app key |
 
 Each write begins the time to live anew, a cancelling excepted. The fields:
 
@@ -24,6 +26,7 @@ may touch them. The keys of the queue (`rq:...`) are RQ's own.
 
 PREFIX = "prs:"
 WAITING = f"{PREFIX}waiting"
+APP_KEYS = f"{PREFIX}appkeys"
 
 
 def state_key(game_id: str) -> str:
@@ -59,6 +62,11 @@ def task_counter_key(scope: str, kind: str) -> str:
 def app_games_key(app: str) -> str:
     """Return the key of the list of an app's games."""
     return f"{PREFIX}app:{{{app}}}:games"
+
+
+def app_key_key(key_hash: str) -> str:
+    """Return the key of an app's key, by its hash."""
+    return f"{PREFIX}appkey:{key_hash}"
 
 
 def task_number(kind: str, task_id: str) -> int | None:

@@ -1,0 +1,56 @@
+"""Who calls: an app by its key, a seat by its token, or, where keys are optional, the local app.
+
+Keys and tokens are looked up by their hash; nothing here keeps or logs them."""
+
+from typing import Protocol
+
+from flask import request
+
+from service.config import Settings
+from service.games.access import (
+    APP_KEY_PREFIX,
+    LOCAL_APP,
+    TOKEN_PREFIX,
+    AppCaller,
+    Caller,
+    SeatCaller,
+    caller_of_token,
+    hash_secret,
+)
+from service.games.errors import NotAuthenticated
+
+LOCAL = AppCaller(LOCAL_APP)
+
+
+class AppKeys(Protocol):
+    """Where apps' keys are kept."""
+
+    def find(self, key_hash: str) -> str | None:
+        """Return the app whose key has that hash, None for none; raises StoreUnavailable."""
+
+
+def identify(settings: Settings, keys: AppKeys) -> Caller:
+    """Return who makes the request in hand; raises NotAuthenticated."""
+    given = request.headers.get("Authorization")
+    if given is None:
+        if settings.auth == "required":
+            raise NotAuthenticated("An app key or a seat token is needed.")
+        return LOCAL
+    scheme, _, credentials = given.strip().partition(" ")
+    credentials = credentials.strip()
+    if scheme.lower() != "bearer" or not credentials:
+        raise NotAuthenticated("Send the key or token as: Authorization: Bearer TOKEN")
+    if credentials.startswith(TOKEN_PREFIX):
+        return caller_of_token(credentials)
+    if credentials.startswith(APP_KEY_PREFIX):
+        app = keys.find(hash_secret(credentials))
+        if app is not None:
+            return AppCaller(app)
+    raise NotAuthenticated("That key or token is not known.")
+
+
+def shown_name(caller: Caller | None) -> str | None:
+    """Return a caller's name for the log: enough to follow it, nothing to use it by."""
+    if isinstance(caller, SeatCaller):
+        return f"seat:{caller.game_id[:32]}:{caller.token_hash[:8]}"
+    return None if caller is None else caller.name

@@ -1,0 +1,161 @@
+"""The OpenAPI document: what is said once for all operations."""
+
+import http
+from typing import Any
+
+from apispec_oneofschema import MarshmallowPlugin
+from flask import Flask
+from flask_smorest import Api
+
+from service import __version__
+from service.api.problem import KINDS, PROBLEM_TYPE, problem_type
+from service.api.schemas.system import Problem
+
+DESCRIPTION = """\
+Games of Persian Rummy for four players in two teams: people, bots, or both.
+
+Make a game (`createGame`), look at it (`getGame`), play what `listLegalActions` lists
+(`playAction`). Bots play by themselves. Hints (`askHint`) are worked out on a queue.
+
+Nobody is told a card that a player at the table would not know. Cards are text: rank and suit
+(`7H`, `TD`, `AS`), jokers `X1` to `X4`. Seats are 0 to 3, teams 0 (seats 0 and 2) and 1. Times are
+RFC 3339 in UTC.
+
+Unknown fields in bodies and queries are refused; answers may gain members, so ignore those that you
+do not know. Every refusal is `application/problem+json` with a `type` that these docs explain.
+"""
+
+TAGS = (
+    ("games", "Making, reading and ending games"),
+    ("seats", "Who sits where"),
+    ("actions", "Playing, and the log of what was played"),
+    ("hints", "Advice for the seat to move"),
+    ("bot-moves", "One turn of a human seat, played by a bot"),
+    ("bots", "The bots' levels"),
+    ("rules", "The rules of the game"),
+    ("system", "The process itself"),
+)
+
+SECURITY_SCHEMES: dict[str, dict[str, str]] = {
+    "appKey": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "prk_...",
+        "description": "An app's key: makes games, sees and plays every human seat of them. "
+        "Where keys are optional a caller without one is the app `local`.",
+    },
+    "seatToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "prs_...",
+        "description": "A seat's token: sees and plays that seat. Shown once, by `createGame` or "
+        "`joinSeat`.",
+    },
+}
+
+REQUEST_HEADERS: dict[str, dict[str, Any]] = {
+    "If-Match": {
+        "description": "The version that you have seen, in quotes. With another version than the "
+        "game's the answer is 412, with the fresh game.",
+        "schema": {"type": "string", "pattern": '^"[0-9]{1,9}"$', "examples": ['"12"']},
+    },
+    "If-None-Match": {
+        "description": "The version that you have, in quotes: 304 if the game still has it.",
+        "schema": {"type": "string", "examples": ['"12"']},
+    },
+    "Idempotency-Key": {
+        "description": "A text of your own, new for each request. A repeated request with the "
+        "same key and body gets the first answer again and does nothing; with another body: 422.",
+        "schema": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "pattern": "^[!-~]+$",
+            "examples": ["5b1f0c7e"],
+        },
+    },
+    "Prefer": {
+        "description": "`wait=SECONDS` (at most 30): answer when the work is done (200), or when "
+        "the seconds are over (202).",
+        "schema": {"type": "string", "examples": ["wait=5"]},
+    },
+    "Accept-Language": {
+        "description": "Which language is wanted.",
+        "schema": {"type": "string", "examples": ["en"]},
+    },
+}
+
+ANSWER_HEADERS: dict[str, dict[str, Any]] = {
+    "ETag": {"description": "The game's version in quotes.", "schema": {"type": "string"}},
+    "Location": {"description": "The path of what was made.", "schema": {"type": "string"}},
+    "Link": {"description": 'The next page, as `rel="next"`.', "schema": {"type": "string"}},
+    "Idempotent-Replayed": {
+        "description": "`true` on the answer to an earlier request with the same key.",
+        "schema": {"type": "string", "enum": ["true"]},
+    },
+    "Preference-Applied": {
+        "description": "The preference that was followed.",
+        "schema": {"type": "string"},
+    },
+    "Content-Language": {"description": "The texts' language.", "schema": {"type": "string"}},
+    "WWW-Authenticate": {"description": "How to say who you are.", "schema": {"type": "string"}},
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string"}},
+}
+
+_HEADERS_OF_PROBLEM = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+
+
+class DocumentedApi(Api):  # type: ignore[misc]
+    """flask-smorest's document without its error answers: ours are in `problem.py`."""
+
+    ERROR_SCHEMA = Problem
+    DEFAULT_ERROR_RESPONSE_NAME = None
+
+    def _register_error_handlers(self) -> None:
+        """Leave all errors to `problem.py`."""
+
+    def _register_responses(self) -> None:
+        """Name the answer of each status that a problem may have: `Problem409`."""
+        for status in sorted({kind.status for kind in KINDS.values()}):
+            kinds = [kind for kind in KINDS.values() if kind.status == status]
+            lines = [f"- `{problem_type(kind)}`: {kind.title}" for kind in kinds]
+            response: dict[str, Any] = {
+                "description": "\n".join([http.HTTPStatus(status).phrase + ":", *lines]),
+                "content": {PROBLEM_TYPE: {"schema": Problem}},
+            }
+            names = _HEADERS_OF_PROBLEM.get(status)
+            if names:
+                response["headers"] = {name: ANSWER_HEADERS[name] for name in names}
+            self.spec.components.response(f"Problem{status}", response, lazy=True)
+
+    def register_parts(self) -> None:
+        """Put into the document what operations refer to."""
+        components = self.spec.components
+        for name, scheme in SECURITY_SCHEMES.items():
+            components.security_scheme(name, scheme)
+        for name, header in REQUEST_HEADERS.items():
+            components.parameter(name, "header", {"name": name, **header}, lazy=True)
+        for name, description in TAGS:
+            self.spec.tag({"name": name, "description": description})
+
+
+def make_document(app: Flask) -> DocumentedApi:
+    """Begin the document of `app`; blueprints are registered through it."""
+    app.config.update(
+        API_TITLE="Persian Rummy",
+        API_VERSION=__version__,
+        OPENAPI_VERSION="3.1.0",
+    )
+    api = DocumentedApi(
+        spec_kwargs={
+            "info": {
+                "description": DESCRIPTION,
+                "license": {"name": "MIT", "identifier": "MIT"},
+            },
+            "marshmallow_plugin": MarshmallowPlugin(),
+            "servers": [{"url": "/"}],
+        }
+    )
+    api.init_app(app)
+    api.register_parts()
+    return api

@@ -1,0 +1,116 @@
+"""What is told of each request: an id, a line in the log, counters for Prometheus.
+
+Under gunicorn several processes count; with `PROMETHEUS_MULTIPROC_DIR` set they share a folder, and
+any of them answers `/metrics` for all."""
+
+import os
+import re
+import secrets
+import time
+from functools import cache
+
+import structlog
+from flask import Flask, Response, g, request
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
+
+from service.api.auth import shown_name
+from service.logs import get_logger
+
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_ARGUMENT = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
+log = get_logger(__name__)
+
+
+class Metrics:
+    """The counters of one app."""
+
+    def __init__(self) -> None:
+        """Make the counters, in a registry of their own: apps of one process are kept apart."""
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "persian_rummy_http_requests",
+            "Requests answered.",
+            ("method", "route", "status"),
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "persian_rummy_http_request_seconds",
+            "Seconds from the request to its answer, waiting for news included.",
+            ("method", "route"),
+            buckets=BUCKETS_S,
+            registry=self.registry,
+        )
+        self._refusals = Counter(
+            "persian_rummy_refusals", "Actions refused.", ("rule",), registry=self.registry
+        )
+        self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        key = (method, route, status)
+        children = self._children.get(key)
+        if children is None:
+            children = (
+                self._requests.labels(method, route, str(status)),
+                self._seconds.labels(method, route),
+            )
+            self._children[key] = children
+        children[0].inc()
+        children[1].observe(seconds)
+
+    def count_refusal(self, rule: str) -> None:
+        """Count one action that a rule refused."""
+        self._refusals.labels(rule).inc()
+
+    def exposition(self) -> bytes:
+        """Return all counters, those of sister processes included, as Prometheus reads them."""
+        if not os.environ.get(MULTIPROCESS_FOLDER):
+            return generate_latest(self.registry)
+        everything = CollectorRegistry()
+        multiprocess.MultiProcessCollector(everything)  # type: ignore[no-untyped-call]
+        return generate_latest(everything)
+
+
+@cache
+def shown_route(rule: str) -> str:
+    """Return a Flask rule as the document writes the path.
+
+    >>> shown_route("/games/<string(maxlength=64):game_id>")
+    '/games/{game_id}'
+    """
+    return _ARGUMENT.sub(r"{\1}", rule)
+
+
+def observe_requests(app: Flask, metrics: Metrics) -> None:
+    """Give every request of `app` an id, and tell of it when it is answered."""
+
+    def begin() -> None:
+        g.began = time.perf_counter()
+        given = request.headers.get("X-Request-Id", "")
+        g.request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        # A kept connection serves several requests in one context.
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+    def end(answer: Response) -> Response:
+        seconds = time.perf_counter() - g.began
+        rule = request.url_rule
+        route = shown_route(rule.rule) if rule is not None else "unmatched"
+        method = request.method if request.method in METHODS else "other"
+        answer.headers["X-Request-Id"] = g.request_id
+        metrics.observe(method, route, answer.status_code, seconds)
+        log.info(
+            "request",
+            method=method,
+            route=route,
+            status=answer.status_code,
+            ms=round(seconds * 1000, 2),
+            caller=shown_name(g.get("caller")),
+        )
+        return answer
+
+    app.before_request(begin)
+    app.after_request(end)

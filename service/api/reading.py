@@ -1,0 +1,163 @@
+"""Reading a request: strict JSON, shapes, and the headers that carry conditions.
+
+JSON is read by the standard library's decoder, since it lets us refuse what others let through: a
+name twice in one object, NaN and Infinity, numbers that overflow. Bodies are small."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from flask import request
+from marshmallow import Schema, ValidationError
+
+from service.api.request_errors import EmptyBody, Malformed, NotJson, WrongMediaType
+from service.games.access import Caller
+from service.games.ports import RequestKey
+
+MAX_ERRORS = 20
+"""Faults that are listed; more help nobody."""
+MAX_FIELD = 100
+"""Characters of a field's name that are repeated to the client."""
+_VERSION = re.compile(r'(?:W/)?"([0-9]{1,9})"')
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?([0-9]{1,6})\"?\s*(?:$|[,;])", re.IGNORECASE)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise NotJson(f"{name} is not JSON.")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise NotJson("A number is too large.")
+    return value
+
+
+def _refuse_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise NotJson("A name stands twice in one object.")
+    return members
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_refuse_doubles, parse_constant=_refuse_constant, parse_float=_finite
+)
+
+
+def read_json(raw: bytes) -> Any:
+    """Return the JSON value in `raw`; raises NotJson, EmptyBody.
+
+    >>> read_json(b'{"type": "pass"}')
+    {'type': 'pass'}
+    """
+    if not raw.strip():
+        raise EmptyBody
+    try:
+        return _DECODER.decode(raw.decode())
+    except UnicodeDecodeError:
+        raise NotJson("The body is not UTF-8.") from None
+    except json.JSONDecodeError as error:
+        raise NotJson(
+            f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    except RecursionError:
+        raise NotJson("The body is nested too deeply.") from None
+    except ValueError:
+        # Python refuses to read whole numbers of thousands of digits.
+        raise NotJson("A number is too long.") from None
+
+
+def read_body(schema: Schema, *, is_optional: bool = False) -> dict[str, Any]:
+    """Return the request's body as `schema` reads it; `{}` for none where it is optional.
+
+    Raises WrongMediaType, NotJson, Malformed, and Werkzeug's RequestEntityTooLarge."""
+    raw = request.get_data(cache=True)
+    if is_optional and not raw:
+        return {}
+    if request.mimetype != "application/json":
+        if not raw:
+            raise EmptyBody
+        raise WrongMediaType
+    return load(schema, read_json(raw))
+
+
+def read_query(schema: Schema) -> dict[str, Any]:
+    """Return the query as `schema` reads it; raises Malformed, also for a field named twice."""
+    if not request.query_string:
+        return load(schema, {})
+    given = request.args.to_dict(flat=False)
+    doubles = [
+        (show_field(name), "Given more than once.")
+        for name, values in given.items()
+        if len(values) > 1
+    ]
+    if doubles:
+        raise Malformed(doubles[:MAX_ERRORS])
+    return load(schema, {name: values[0] for name, values in given.items()})
+
+
+def load(schema: Schema, data: Any) -> dict[str, Any]:
+    """Return `data` as `schema` reads it; raises Malformed."""
+    try:
+        loaded: dict[str, Any] = schema.load(data)
+    except ValidationError as error:
+        found = list(_flatten(error.messages, ()))
+        raise Malformed(found[:MAX_ERRORS]) from None
+    return loaded
+
+
+def _flatten(messages: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for each fault; `seats.0.level` is how a field in a list is named."""
+    if isinstance(messages, dict):
+        for name, inner in messages.items():
+            yield from _flatten(inner, path if name == "_schema" else (*path, show_field(name)))
+    elif isinstance(messages, list):
+        for message in messages:
+            yield from _flatten(message, path)
+    else:
+        yield ".".join(path) or "body", str(messages)
+
+
+def show_field(name: object) -> str:
+    """Return a field's name, as the client sent it, fit to be sent back."""
+    return str(name)[:MAX_FIELD].encode("utf-8", "backslashreplace").decode()
+
+
+def expected_version() -> int | None:
+    """Return the version of `If-Match`, None without one or for `*`; raises Malformed.
+
+    A weak tag counts as the strong one: proxies weaken tags when they compress."""
+    given = request.headers.get("If-Match")
+    if given is None or given.strip() == "*":
+        return None
+    found = _VERSION.fullmatch(given.strip())
+    if found is None:
+        raise Malformed([("If-Match", 'One version in quotes is needed, such as "12".')])
+    return int(found[1])
+
+
+def request_key(caller: Caller) -> RequestKey | None:
+    """Return the key of the request's `Idempotency-Key`, None without one; raises Malformed.
+
+    The name keeps callers and routes apart; the fingerprint is of all that says what to do."""
+    given = request.headers.get("Idempotency-Key")
+    if given is None:
+        return None
+    if not _KEY.fullmatch(given):
+        raise Malformed([("Idempotency-Key", "1 to 255 visible ASCII characters are needed.")])
+    name = "\n".join((caller.name, request.method, request.path, given))
+    what = b"\n".join(
+        (request.method.encode(), request.path.encode(), request.query_string, request.get_data())
+    )
+    return RequestKey(hashlib.sha256(name.encode()).hexdigest(), hashlib.sha256(what).hexdigest())
+
+
+def preferred_wait_s() -> int | None:
+    """Return the seconds of `Prefer: wait=` (RFC 7240), None without one that can be read."""
+    given = ",".join(request.headers.getlist("Prefer"))
+    found = _WAIT.search(given) if given else None
+    return int(found[1]) if found else None

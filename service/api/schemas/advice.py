@@ -1,0 +1,177 @@
+"""Hints, single bot moves and the bots' levels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import ValidationError, fields, validate, validates_schema
+
+from service.api.schemas.actions import Action, Event
+from service.api.schemas.fields import (
+    SEED_MAX,
+    AnswerSchema,
+    Number,
+    RequestSchema,
+    Whole,
+    check_text,
+    level_field,
+    seat_field,
+)
+
+MAX_SECONDS = 10
+MAX_ITERATIONS = 1_000_000
+MAX_SEED = 2**63 - 1
+TASK_STATUSES = ("queued", "running", "done", "failed", "cancelled")
+BUDGETS = ("seconds", "iterations", "level")
+
+
+class Seed(fields.Raw):
+    """Text or a whole number."""
+
+    def _deserialize(
+        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
+    ) -> str | int:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if type(value) is int and 0 <= value <= MAX_SEED:
+            return value
+        if isinstance(value, str) and len(value) <= SEED_MAX:
+            check_text(value)
+            return value
+        raise ValidationError(
+            f"Text of up to {SEED_MAX} characters, or a whole number from 0 to {MAX_SEED}."
+        )
+
+
+class HintRequest(RequestSchema):
+    """Whom to advise and how hard to think; at most one of seconds, iterations and level."""
+
+    seconds = Number(
+        validate=validate.Range(0, MAX_SECONDS, min_inclusive=False),
+        metadata={
+            "description": "Think so long.",
+            "exclusiveMinimum": 0,
+            "maximum": MAX_SECONDS,
+            "example": 1.0,
+        },
+    )
+    iterations = Whole(
+        validate=validate.Range(1, MAX_ITERATIONS),
+        metadata={"description": "Think so much: the answer is the same on any machine."},
+    )
+    level = level_field("Think as that bot does; `expert` if nothing is given.")
+    seed = Seed(
+        metadata={
+            "description": "Same seed, budget and view: same answer.",
+            "oneOf": [
+                {"type": "string", "maxLength": SEED_MAX},
+                {"type": "integer", "minimum": 0, "maximum": MAX_SEED},
+            ],
+        }
+    )
+    seat = seat_field()
+
+    @validates_schema
+    def check_budget(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse two budgets at once."""
+        given = [name for name in BUDGETS if name in data]
+        if len(given) > 1:
+            raise ValidationError(
+                {name: [f"Give only one of {', '.join(BUDGETS)}."] for name in given[1:]}
+            )
+
+
+class BotMoveRequest(RequestSchema):
+    """Which bot is to play the turn, and for which seat."""
+
+    level = level_field("How strong the bot plays; `expert` if not given.")
+    seat = seat_field()
+
+
+class Candidate(AnswerSchema):
+    """One action and what it is worth to the seat that asks."""
+
+    action = fields.Nested(Action, required=True)
+    expected_margin = Number(
+        allow_none=True,
+        metadata={"description": "Own team's points minus the other's, at the end of the deal."},
+    )
+    margin_interval = fields.List(
+        Number(),
+        allow_none=True,
+        metadata={"description": "Where the margin lies with 95 % confidence."},
+    )
+    win_probability = Number(
+        allow_none=True, metadata={"description": "Of the game, 0 to 1; null where not estimated."}
+    )
+    visits = Whole(metadata={"description": "How often the search tried it."})
+    reason = fields.String(allow_none=True, metadata={"description": "A sentence for a person."})
+
+
+class Search(AnswerSchema):
+    """What was spent on the answer, and what repeats it."""
+
+    iterations = Whole()
+    seconds = Number()
+    seed = fields.Raw(allow_none=True, metadata={"type": ["string", "integer", "null"]})
+    engine = fields.String()
+
+
+class Task(AnswerSchema):
+    """What all work on the queue has in common."""
+
+    id = fields.String(required=True, metadata={"example": "h1"})
+    status = fields.String(required=True, validate=validate.OneOf(TASK_STATUSES))
+    game_id = fields.String(required=True)
+    version = Whole(
+        required=True, metadata={"description": "The game's version that the answer is for."}
+    )
+    seat = Whole(required=True)
+    created_at = fields.DateTime(required=True)
+    finished_at = fields.DateTime(required=True, allow_none=True)
+    error = fields.String(
+        required=True, allow_none=True, metadata={"description": "Why it failed, or null."}
+    )
+
+
+class Hint(Task):
+    """Advice, with its progress and the best so far while it is worked on."""
+
+    progress = Number(required=True, validate=validate.Range(0, 1))
+    best = fields.Nested(
+        Action, required=True, allow_none=True, metadata={"description": "The best so far."}
+    )
+    candidates = fields.List(
+        fields.Nested(Candidate), required=True, metadata={"description": "Best first."}
+    )
+    search = fields.Nested(Search, required=True, allow_none=True)
+
+
+class BotMove(Task):
+    """A turn that a bot plays for a human seat."""
+
+    level = fields.String(required=True)
+    actions = fields.List(
+        fields.Nested(Event), required=True, metadata={"description": "What it has played."}
+    )
+
+
+class Bot(AnswerSchema):
+    """A level, with its rating as measured by games against the others."""
+
+    level = fields.String(required=True)
+    rating = Number(required=True, allow_none=True)
+    rating_interval = fields.List(
+        Number(), required=True, allow_none=True, metadata={"description": "95 %: low, high."}
+    )
+    iterations = Whole(
+        required=True, allow_none=True, metadata={"description": "Of search, for one decision."}
+    )
+    typical_seconds = Number(
+        required=True, allow_none=True, metadata={"description": "For one decision."}
+    )
+
+
+class Bots(AnswerSchema):
+    """All levels, weakest first."""
+
+    bots = fields.List(fields.Nested(Bot), required=True)

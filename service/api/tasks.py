@@ -1,0 +1,45 @@
+"""Work on the queue, as hints and bot moves have it in common: asking, waiting, answering."""
+
+from typing import Any
+
+from flask import Response
+
+from service.api.reading import preferred_wait_s
+from service.api.resource import Call, json_answer
+from service.games.advice import load_task
+
+FINAL = ("done", "failed", "cancelled")
+FIRST_LOOK_S = 0.01
+"""A bot's answer comes after some tens of milliseconds: looks are dense at first."""
+LAST_LOOK_S = 0.1
+MAX_PREFERRED_WAIT_S = 30
+
+
+def task_answer(
+    call: Call, game_id: str, kind: str, path: str, document: dict[str, Any], *, is_replayed: bool
+) -> Response:
+    """Answer a request for work: 202, or 200 when it ends within the seconds of `Prefer: wait`."""
+    headers = {"Location": f"{path}/{document['id']}"}
+    if is_replayed:
+        headers["Idempotent-Replayed"] = "true"
+    wanted_s = preferred_wait_s()
+    if wanted_s is not None:
+        wait_s = min(wanted_s, MAX_PREFERRED_WAIT_S, call.parts.settings.max_wait_s)
+        headers["Preference-Applied"] = f"wait={wait_s:g}"
+        document = _wait_for(call, game_id, kind, document, wait_s)
+    return json_answer(document, 200 if document["status"] in FINAL else 202, headers)
+
+
+def _wait_for(
+    call: Call, game_id: str, kind: str, document: dict[str, Any], wait_s: float
+) -> dict[str, Any]:
+    """Return the task when it has ended, or as it is when the time is up."""
+    deadline = call.parts.monotonic() + wait_s
+    pause_s = FIRST_LOOK_S
+    while True:
+        document = load_task(call.house, game_id, kind, document["id"])
+        left_s = deadline - call.parts.monotonic()
+        if document["status"] in FINAL or left_s <= 0:
+            return document
+        call.parts.sleep(min(pause_s, left_s))
+        pause_s = min(pause_s * 1.5, LAST_LOOK_S)

@@ -1,0 +1,106 @@
+"""The composition root: the only place that chooses the store, the queue and the clock.
+
+Nothing is connected here: Redis may be away when the service starts, and requests are answered 503
+until it is there."""
+
+import secrets
+import time
+from collections.abc import Callable
+
+from flask import Flask, Response
+
+from service.api import actions, bot_moves, bots, games, hints, rules, seats, system
+from service.api.auth import AppKeys
+from service.api.document import make_document
+from service.api.observing import Metrics, observe_requests
+from service.api.problem import register_problems
+from service.api.resource import Parts
+from service.config import Settings
+from service.games.house import House
+from service.games.ports import GameStore, JobQueue
+from service.jobqueue import RqQueue
+from service.store.app_keys import RedisAppKeys
+from service.store.redis_store import RedisStore, connect
+
+RESOURCES = (
+    games.resource,
+    seats.resource,
+    actions.resource,
+    hints.resource,
+    bot_moves.resource,
+    bots.resource,
+    rules.resource,
+    system.resource,
+)
+HEADERS = {
+    # Answers hold a player's hand: nobody on the way may keep them.
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def create_app(
+    settings: Settings | None = None,
+    *,
+    store: GameStore | None = None,
+    queue: JobQueue | None = None,
+    keys: AppKeys | None = None,
+    clock: Callable[[], float] = time.time,
+    new_secret: Callable[[int], str] = secrets.token_urlsafe,
+    sleep: Callable[[float], None] | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> Flask:
+    """Return the service as a WSGI app.
+
+    What is not given is made from `settings`, and those from the environment."""
+    settings = Settings.from_env() if settings is None else settings
+    if store is None or keys is None:
+        client = connect(settings.redis_url, settings.redis_timeout_s)
+        store = store or RedisStore(
+            client,
+            finished_ttl_s=settings.finished_ttl_s,
+            idle_ttl_s=settings.idle_ttl_s,
+            idempotency_ttl_s=settings.idempotency_ttl_s,
+        )
+        keys = keys or RedisAppKeys(client)
+    if queue is None:
+        queue = RqQueue(
+            connect(settings.queue_redis_url, settings.redis_timeout_s),
+            max_queued_jobs=settings.max_queued_jobs,
+            job_timeout_s=settings.job_timeout_s,
+        )
+    app = Flask("service", static_folder=None, template_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
+    # Neither redirects to another spelling of a path: their answers would be HTML pages.
+    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False
+    metrics = Metrics()
+    app.extensions["persian_rummy"] = Parts(
+        house=House(store, queue, clock, new_secret, settings.hint_ttl_s),
+        settings=settings,
+        keys=keys,
+        metrics=metrics,
+        # Looked up now: gevent may have put its own in place since this module was imported.
+        sleep=time.sleep if sleep is None else sleep,
+        monotonic=monotonic,
+    )
+    observe_requests(app, metrics)
+    app.after_request(_put_headers)
+    register_problems(app)
+    api = make_document(app)
+    for resource in RESOURCES:
+        api.register_blueprint(resource)
+    app.register_blueprint(system.pages)
+    return app
+
+
+def _put_headers(answer: Response) -> Response:
+    """Add what every answer carries unless its view has said otherwise."""
+    headers = answer.headers
+    for name, value in HEADERS.items():
+        if name not in headers:
+            headers[name] = value
+    headers.add("Vary", "Authorization")
+    return answer
