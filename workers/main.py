@@ -1,4 +1,4 @@
-"""A worker process: one queue, kernels warm before the first fork.
+"""A worker process: one queue, kernels warm before the first job.
 
 The entry point is ours and not RQ's command: that one ends when Redis goes away during a job. One
 queue a process: with several, RQ takes jobs in a way that loses one when the worker dies at the
@@ -10,6 +10,7 @@ plays (`service/games/sweeping.py`)."""
 import signal
 import subprocess
 import sys
+import threading
 import time
 from types import FrameType
 
@@ -17,10 +18,12 @@ import redis
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError, TimeoutError
 from redis.retry import Retry
-from rq import Queue, Worker
+from rq import Queue, SimpleWorker
 from rq.exceptions import DeserializationError
 from rq.executions import Execution
 from rq.job import Job
+from rq.worker import WorkerStatus
+from structlog.contextvars import bound_contextvars
 
 from service.config import Settings
 from service.embedded import dying_with_parent
@@ -38,17 +41,40 @@ SWEEP_AFTER_S = 2.0
 """A bot that has done nothing for so long is called again, unless its job is queued or alive."""
 
 
-class UnknownJob(RuntimeError):
-    """A job on the queue that is not on the list of jobs; it is not run."""
+class WarmWorker(SimpleWorker):
+    """RQ's worker that runs each job in its own process, and only those that `workers.jobs.JOBS`
+    names.
 
+    No fork a job: a bot's answer is in the log 5 ms after the action before it instead of 38
+    (median, `greedy`, measured side by side), since the kernels and connections are there already.
+    What the fork would give is had otherwise: a killed worker's game is found by the sweep, a job's
+    timeout acts between two chunks of search, and the supervisor or Kubernetes starts a worker
+    again. A thread gives the sign of life that a forking worker's parent would give."""
 
-class GuardedWorker(Worker):
-    """RQ's worker, but for running only what `workers.jobs.JOBS` names: whoever writes to Redis
-    could name any function.
-    """
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """Run the job with a sign of life a second beside it."""
+        execution = self.prepare_execution(job)
+        is_done = threading.Event()
+        pulse = threading.Thread(target=self._give_signs_of_life, args=(job, execution, is_done))
+        pulse.start()
+        try:
+            self.perform_job(job, queue, execution)
+        finally:
+            is_done.set()
+            pulse.join()
+        self.set_state(WorkerStatus.IDLE)
+
+    def _give_signs_of_life(self, job: Job, execution: Execution, is_done: threading.Event) -> None:
+        while not is_done.wait(self.job_monitoring_interval):
+            try:
+                self.maintain_heartbeats(job, execution)
+            except redis.RedisError as error:
+                log.warning("no_sign_of_life", job=job.id, why=str(error))
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
-        """Run the job if it is on the list; else fail it."""
+        """Run the job if it is on the list; else fail it: whoever writes to Redis could name any
+        function.
+        """
         from workers.jobs import JOBS
 
         try:
@@ -57,11 +83,11 @@ class GuardedWorker(Worker):
             function = None
         if function not in JOBS:
             log.error("job_refused", job=job.id, function=function)
-            self.handle_job_failure(
-                job, queue, exc_string="this function is no job", execution=execution
-            )
+            why = "this function is no job"
+            self.handle_job_failure(job, queue, exc_string=why, execution=execution)
             return False
-        return bool(super().perform_job(job, queue, execution))
+        with bound_contextvars(job_id=job.id, request_id=job.meta.get("request_id")):
+            return bool(super().perform_job(job, queue, execution))
 
 
 def work(queue_name: str, settings: Settings) -> None:
@@ -77,7 +103,7 @@ def work(queue_name: str, settings: Settings) -> None:
         retry_on_error=[ConnectionError, TimeoutError],
         health_check_interval=15,
     )
-    worker = GuardedWorker(
+    worker = WarmWorker(
         [Queue(queue_name, connection=connection, serializer="json")],
         connection=connection,
         serializer="json",

@@ -1,10 +1,11 @@
 """Compiled kernels, ready before the first job.
 
-A kernel that is first called inside a job would be loaded or compiled again in every job, since
-each job runs in a fork. So the worker calls every kernel once, before it forks. Compiled code is
-kept on disk in a folder named after the kernels' sources, the versions and the interpreter: numba
-notices a changed file but not a changed function in another file. A lock keeps two processes that
-start together from writing one cache."""
+A kernel that is first called inside a job makes that job wait for its loading or compiling. So the
+worker calls every kernel once before it takes a job. Compiled code is kept on disk in a folder
+named after the kernels' sources, the versions and the interpreter: numba notices a changed file but
+not a changed function in another file. A lock keeps two processes that start together from writing
+one cache.
+"""
 
 import fcntl
 import hashlib
