@@ -44,7 +44,7 @@ def take_seat(call: Call) -> int | None:
     problems=(403, 404),
 )
 def list_legal(call: Call, game_id: str) -> Response:
-    """List what a seat may play now
+    """List what a seat may play now.
 
     Each action is accepted as it is by `playAction`. An app that names no seat is answered for the
     seat to move."""
@@ -65,7 +65,7 @@ def list_legal(call: Call, game_id: str) -> Response:
     problems=(403, 404, 409, 412),
 )
 def play(call: Call, game_id: str) -> Response:
-    """Play an action
+    """Play an action.
 
     Send the version you have seen as `If-Match`, so that you never act on an old view, and an
     `Idempotency-Key`, so that a repeated request plays once. What the rules refuse changes
@@ -98,7 +98,7 @@ def play(call: Call, game_id: str) -> Response:
     problems=(403, 404),
 )
 def list_log(call: Call, game_id: str) -> Response:
-    """Read the log
+    """Read the log.
 
     Every accepted change has the next version: no gaps. The card drawn from the stock is shown to
     the seat that drew it and to nobody else (R33)."""

@@ -39,7 +39,7 @@ PATH = "/games/<string(maxlength=64):game_id>/bot-moves"
     problems=(403, 404, 409),
 )
 def ask(call: Call, game_id: str) -> Response:
-    """Let a bot play the turn in hand
+    """Let a bot play the turn in hand.
 
     Of the human seat to move, once. Bots' seats need no asking: they play by themselves."""
     seat = take_seat(call)
@@ -57,7 +57,7 @@ def ask(call: Call, game_id: str) -> Response:
     problems=(403, 404, 410),
 )
 def read(call: Call, game_id: str, move_id: str) -> Response:
-    """Read a bot move
+    """Read a bot move.
 
     `actions` are the events that the bot has added to the log so far."""
     return json_answer(read_task(call.house, call.caller, game_id, BOT_MOVE, move_id))

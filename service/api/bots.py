@@ -14,10 +14,10 @@ resource = Resource("bots", __name__, description="The bots' levels")
     "/bots",
     "listBots",
     answers=[Answers(200, "All levels, weakest first", Bots)],
-    is_open=True,
+    callers=(),
 )
 def list_levels(_call: Call) -> Response:
-    """List the bots' levels, weakest first
+    """List the bots' levels, weakest first.
 
     Ratings are measured by games of the bots against each other; null where not measured yet."""
     return json_answer({"bots": list(bot_levels())})

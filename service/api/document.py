@@ -11,29 +11,18 @@ from service import __version__
 from service.api.problem import KINDS, PROBLEM_TYPE, problem_type
 from service.api.schemas.system import Problem
 
-DESCRIPTION = """\
-Games of Persian Rummy for four players in two teams: people, bots, or both.
-
-Make a game (`createGame`), look at it (`getGame`), play what `listLegalActions` lists
-(`playAction`). Bots play by themselves. Hints (`askHint`) are worked out on a queue.
-
-Nobody is told a card that a player at the table would not know. Cards are text: rank and suit
-(`7H`, `TD`, `AS`), jokers `X1` to `X4`. Seats are 0 to 3, teams 0 (seats 0 and 2) and 1. Times are
-RFC 3339 in UTC.
-
-Unknown fields in bodies and queries are refused; answers may gain members, so ignore those that you
-do not know. Every refusal is `application/problem+json` with a `type` that these docs explain.
-"""
-
-TAGS = (
-    ("games", "Making, reading and ending games"),
-    ("seats", "Who sits where"),
-    ("actions", "Playing, and the log of what was played"),
-    ("hints", "Advice for the seat to move"),
-    ("bot-moves", "One turn of a human seat, played by a bot"),
-    ("bots", "The bots' levels"),
-    ("rules", "The rules of the game"),
-    ("system", "The process itself"),
+DESCRIPTION = "\n\n".join(
+    (
+        "Games of Persian Rummy for four players in two teams: people, bots, or both.",
+        "Make a game (`createGame`), look at it (`getGame`), play what `listLegalActions` lists "
+        "(`playAction`). Bots play by themselves. Hints (`askHint`) are worked out on a queue.",
+        "Nobody is told a card that a player at the table would not know. Cards are text: rank and "
+        "suit (`7H`, `TD`, `AS`), jokers `X1` to `X4`. Seats are 0 to 3, teams 0 (seats 0 and 2) "
+        "and 1 (seats 1 and 3). Times are RFC 3339 in UTC.",
+        "Unknown fields in bodies and queries are refused; answers may gain members, so ignore "
+        "those that you do not know. Every refusal is `application/problem+json` with a `type` "
+        "that these docs explain.",
+    )
 )
 
 SECURITY_SCHEMES: dict[str, dict[str, str]] = {
@@ -102,6 +91,13 @@ ANSWER_HEADERS: dict[str, dict[str, Any]] = {
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string"}},
 }
 
+PATH_FIELDS: dict[str, dict[str, str]] = {
+    "game_id": {"description": "A game's id, as `createGame` gave it."},
+    "seat": {"description": "A seat, 0 to 3."},
+    "hint_id": {"description": "A hint's id, as `askHint` gave it.", "example": "h1"},
+    "move_id": {"description": "A bot move's id, as `askBotMove` gave it.", "example": "m1"},
+}
+
 _HEADERS_OF_PROBLEM = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
 
 
@@ -113,6 +109,12 @@ class DocumentedApi(Api):  # type: ignore[misc]
 
     def _register_error_handlers(self) -> None:
         """Leave all errors to `problem.py`."""
+
+    def _register_etag_headers(self) -> None:
+        """Leave out flask-smorest's parts for ETags, which nothing here refers to."""
+
+    def _register_pagination_header(self) -> None:
+        """Leave out its header for pages, too."""
 
     def _register_responses(self) -> None:
         """Name the answer of each status that a problem may have: `Problem409`."""
@@ -135,8 +137,6 @@ class DocumentedApi(Api):  # type: ignore[misc]
             components.security_scheme(name, scheme)
         for name, header in REQUEST_HEADERS.items():
             components.parameter(name, "header", {"name": name, **header}, lazy=True)
-        for name, description in TAGS:
-            self.spec.tag({"name": name, "description": description})
 
 
 def make_document(app: Flask) -> DocumentedApi:

@@ -39,6 +39,7 @@ FOUR_PEOPLE = {
     "POST",
     "/games",
     "createGame",
+    callers=("appKey",),
     body=Body(
         GameRequest,
         {"One person and three bots": ONE_AGAINST_BOTS, "Two people, two to come": FOUR_PEOPLE},
@@ -50,7 +51,7 @@ FOUR_PEOPLE = {
     problems=(403,),
 )
 def create(call: Call) -> Response:
-    """Make a game and deal the first deal
+    """Make a game and deal the first deal.
 
     Seats are played by people over this API (`human`), by bots, which play by themselves (`bot`),
     or are `open` until somebody joins. The tokens of the human seats are shown here and never
@@ -79,12 +80,13 @@ def replayed_header(is_replayed: bool) -> dict[str, str]:
     "GET",
     "/games",
     "listGames",
+    callers=("appKey",),
     query=GamesQuery,
     answers=[Answers(200, "A page of games", GamePage, ("Link",))],
     problems=(403,),
 )
 def list_page(call: Call) -> Response:
-    """List the app's games, newest first
+    """List the app's games, newest first.
 
     As one sees them who sees no hand. `next` is the path of the next page, or null."""
     query = call.query
@@ -136,7 +138,7 @@ def read_cursor(text: str) -> tuple[int, str]:
     problems=(403, 404),
 )
 def read(call: Call, game_id: str) -> Response:
-    """Read a game
+    """Read a game.
 
     A seat token shows that seat's hand. An app sees the hand of the human seat that it names, or
     none. With `since` and `wait` the answer comes when the game has moved past that version, or
@@ -159,11 +161,12 @@ def read(call: Call, game_id: str) -> Response:
     "DELETE",
     "/games/<string(maxlength=64):game_id>",
     "abandonGame",
+    callers=("appKey",),
     answers=[Answers(200, "The game is over, without a result", ChangedGame, ("ETag",))],
     problems=(403, 404, 409),
 )
 def abandon(call: Call, game_id: str) -> Response:
-    """Abandon a game
+    """Abandon a game.
 
     Only its app may. The game can still be read until it expires."""
     outcome = abandon_game(call.house, call.caller, game_id)

@@ -46,7 +46,7 @@ ONE = f"{PATH}/<string(maxlength=32):hint_id>"
     problems=(403, 404, 409),
 )
 def ask(call: Call, game_id: str) -> Response:
-    """Ask for advice
+    """Ask for advice.
 
     For the seat to move, which must be the caller's. The search is given what that seat may see
     and nothing else. With the same seed, iterations and view the answer is the same."""
@@ -64,7 +64,7 @@ def ask(call: Call, game_id: str) -> Response:
     problems=(403, 404, 410),
 )
 def read(call: Call, game_id: str, hint_id: str) -> Response:
-    """Read a hint
+    """Read a hint.
 
     While it is worked on it shows its progress and the best action so far."""
     return json_answer(read_task(call.house, call.caller, game_id, HINT, hint_id))
@@ -78,7 +78,7 @@ def read(call: Call, game_id: str, hint_id: str) -> Response:
     problems=(403, 404, 409, 410),
 )
 def cancel(call: Call, game_id: str, hint_id: str) -> Response:
-    """Cancel a hint
+    """Cancel a hint.
 
     Cancelling again changes nothing; a hint that has ended otherwise stays as it is (409)."""
     return json_answer(cancel_hint(call.house, call.caller, game_id, hint_id))

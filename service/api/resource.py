@@ -7,6 +7,8 @@ wrap a view once for each thing documented, which costs more than the view: they
 stand-in here, and only what they noted is kept."""
 
 import functools
+import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +19,7 @@ from flask_smorest import Blueprint
 from marshmallow import Schema
 
 from service.api.auth import LOCAL, AppKeys, identify
-from service.api.document import ANSWER_HEADERS
+from service.api.document import ANSWER_HEADERS, PATH_FIELDS
 from service.api.observing import Metrics
 from service.api.reading import read_body, read_query
 from service.api.schemas.queries import NoQuery
@@ -26,6 +28,7 @@ from service.games.access import Caller
 from service.games.house import House
 
 JSON_TYPE = "application/json"
+_PATH_FIELD = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,29 +106,36 @@ class Resource(Blueprint):  # type: ignore[misc]
         query: type[Schema] = NoQuery,
         body: Body | None = None,
         headers: Sequence[str] = (),
-        is_open: bool = False,
+        callers: Sequence[str] = ("appKey", "seatToken"),
     ) -> Callable[[View], View]:
         """Declare a view `(call, **path fields) -> Response`.
 
-        `problems` are statuses besides those that any operation may have; `headers` are request
-        headers that `document.py` describes; an open operation asks nobody who calls."""
+        The view's docstring is the operation's summary and description. `problems` are statuses
+        besides those that any operation may have; `headers` are request headers that `document.py`
+        describes; `callers` are those whom the operation serves: with none it asks nobody who
+        calls."""
         statuses = {422, 500, *problems}
-        if not is_open:
+        if callers:
             statuses |= {401, 503}
         if body is not None:
             statuses |= {400, 413, 415}
 
         def declare(view: View) -> View:
-            door = _door(view, query(), body, is_open=is_open)
+            door = _door(view, query(), body, is_open=not callers)
             described = self._describe(view, answers, statuses, query, body)
+            described._apidoc["arguments"]["parameters"] += headers
             described = self.doc(
+                **_words(view),
                 operationId=operation_id,
-                parameters=list(headers),
-                security=[] if is_open else [{"appKey": []}, {"seatToken": []}, {}],
+                security=[{name: []} for name in callers] + [{}] if callers else [],
             )(described)
             # Where flask-smorest's decorators leave their notes.
             door._apidoc = described._apidoc  # type: ignore[attr-defined]
-            self.add_url_rule(path, operation_id, door, methods=[method])
+            parameters = [
+                {"in": "path", "name": name, **PATH_FIELDS[name]}
+                for name in _PATH_FIELD.findall(path)
+            ]
+            self.add_url_rule(path, operation_id, door, methods=[method], parameters=parameters)
             return view
 
         return declare
@@ -141,8 +151,9 @@ class Resource(Blueprint):  # type: ignore[misc]
         """Return a stand-in for `view` on which flask-smorest's decorators have noted all."""
 
         @functools.wraps(view)
-        def described() -> None: ...
+        def plain() -> None: ...
 
+        described: Any = plain
         if body is not None:
             described = self.arguments(
                 body.schema,
@@ -154,19 +165,34 @@ class Resource(Blueprint):  # type: ignore[misc]
                 or None,
             )(described)
         described = self.arguments(query, location="query")(described)
-        for status in sorted(statuses):
-            described = self.alt_response(status, f"Problem{status}")(described)
-        for answer in answers:
+        described._apidoc["arguments"]["responses"].clear()
+        successes = {answer.status: answer for answer in answers}
+        for status in sorted({*statuses, *successes}):
+            if status not in successes:
+                described = self.alt_response(status, f"Problem{status}")(described)
+                continue
+            answer = successes[status]
             described = self.alt_response(
-                answer.status,
+                status,
                 schema=answer.schema,
                 description=answer.description,
                 content_type=answer.content_type,
                 example=answer.example,
                 headers={name: ANSWER_HEADERS[name] for name in answer.headers} or None,
             )(described)
-        described._apidoc["arguments"]["responses"].clear()  # type: ignore[attr-defined]
         return described
+
+
+def _words(view: View) -> dict[str, str]:
+    """Return summary and description of an operation from its docstring, each on one line."""
+    paragraphs = [
+        " ".join(paragraph.split())
+        for paragraph in inspect.cleandoc(view.__doc__ or "").split("\n\n")
+    ]
+    words = {"summary": paragraphs[0].rstrip(".")}
+    if len(paragraphs) > 1:
+        words["description"] = "\n\n".join(paragraphs[1:])
+    return words
 
 
 def _door(view: View, query: Schema, body: Body | None, *, is_open: bool) -> View:

@@ -30,10 +30,10 @@ def rules_in(language: str) -> dict[str, Any]:
     "getRules",
     headers=("Accept-Language",),
     answers=[Answers(200, "All rules, in order", Rules, ("Content-Language",))],
-    is_open=True,
+    callers=(),
 )
 def read(_call: Call) -> Response:
-    """Read the rules
+    """Read the rules.
 
     Refusals cite their ids, which never change their meaning. English where the wanted language
     is not there."""

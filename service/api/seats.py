@@ -23,7 +23,7 @@ resource = Resource("seats", __name__, description="Who sits where")
     problems=(404, 409),
 )
 def join(call: Call, game_id: str, seat: int) -> Response:
-    """Take an open seat
+    """Take an open seat.
 
     Whoever knows the game's id may. The token is shown here and never again. The game begins when
     the last open seat is taken."""

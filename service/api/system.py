@@ -8,9 +8,10 @@ import html
 import secrets
 from collections.abc import Callable
 from importlib import resources
+from importlib.metadata import version
 
 import orjson
-from flask import Blueprint, Response, current_app, redirect, request, send_from_directory
+from flask import Blueprint, Response, current_app, redirect, request
 from prometheus_client import CONTENT_TYPE_LATEST
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as BaseResponse
@@ -23,15 +24,12 @@ from service.games.errors import Unavailable
 resource = Resource("system", __name__, description="The process itself")
 pages = Blueprint("pages", __name__)
 NOT_READY_RETRY_S = 2
-ASSETS = frozenset(
-    {
-        "swagger-ui.css",
-        "index.css",
-        "swagger-ui-bundle.js",
-        "favicon-32x32.png",
-        "favicon-16x16.png",
-    }
-)
+ASSETS = {
+    "swagger-ui.css": "text/css; charset=utf-8",
+    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+    "favicon-32x32.png": "image/png",
+}
+"""Those of Swagger UI's files that the page loads, and their types."""
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; "
@@ -44,10 +42,10 @@ PAGE_POLICY = (
     "/healthz",
     "getHealth",
     answers=[Answers(200, "The process answers", Health)],
-    is_open=True,
+    callers=(),
 )
 def health(_call: Call) -> Response:
-    """Tell that the process answers"""
+    """Tell that the process answers."""
     return json_answer({"status": "ok"})
 
 
@@ -57,10 +55,10 @@ def health(_call: Call) -> Response:
     "getReadiness",
     answers=[Answers(200, "All parts answer", Readiness)],
     problems=(503,),
-    is_open=True,
+    callers=(),
 )
 def readiness(call: Call) -> Response:
-    """Tell whether the parts that the process needs answer"""
+    """Tell whether the parts that the process needs answer."""
     house = call.house
     found = {"store": _state(house.store.ping), "queue": _state(house.queue.ping)}
     away = [name for name, state in found.items() if state != "ok"]
@@ -87,10 +85,10 @@ def _state(ping: Callable[[], None]) -> str:
     "/metrics",
     "getMetrics",
     answers=[Answers(200, "Counters in Prometheus' text format", content_type="text/plain")],
-    is_open=True,
+    callers=(),
 )
 def metrics(call: Call) -> Response:
-    """Read the counters, as Prometheus does"""
+    """Read the counters, as Prometheus does."""
     return Response(call.parts.metrics.exposition(), content_type=CONTENT_TYPE_LATEST)
 
 
@@ -143,9 +141,11 @@ def asset(name: str) -> Response:
     """Serve one of Swagger UI's files."""
     if name not in ASSETS:
         raise NotFound
-    folder = str(resources.files("flask_swagger_ui").joinpath("dist"))
-    answer = send_from_directory(folder, name, max_age=86400)
+    raw = resources.files("flask_swagger_ui").joinpath("dist", name).read_bytes()
+    answer = Response(raw, content_type=ASSETS[name])
+    answer.set_etag(version("flask-swagger-ui"))
     answer.headers["Cache-Control"] = "public, max-age=86400"
+    answer.make_conditional(request)
     return answer
 
 

@@ -55,7 +55,7 @@ def meld_field() -> fields.String:
     return fields.String(
         required=True,
         validate=validate.Length(1, 8),
-        metadata={"description": MELD, "example": "m3"},
+        metadata={"description": MELD, "examples": ["m3"]},
     )
 
 

@@ -11,6 +11,7 @@ from service.api.schemas.fields import (
     AnswerSchema,
     Number,
     RequestSchema,
+    Truth,
     Whole,
     check_text,
     level_field,
@@ -51,7 +52,7 @@ class HintRequest(RequestSchema):
             "description": "Think so long.",
             "exclusiveMinimum": 0,
             "maximum": MAX_SECONDS,
-            "example": 1.0,
+            "examples": [1.0],
         },
     )
     iterations = Whole(
@@ -87,6 +88,17 @@ class BotMoveRequest(RequestSchema):
     seat = seat_field()
 
 
+class MarginSplit(AnswerSchema):
+    """An expected margin in its parts, own less theirs; they add up to it."""
+
+    table_now = Number(metadata={"description": "What lies on the table already."})
+    melds_own = Number(metadata={"description": "What the own team will lay."})
+    melds_theirs = Number(metadata={"description": "What the other team will lay, as a loss."})
+    bonus = Number(metadata={"description": "25 times the difference in chances to go out."})
+    hands_own = Number(metadata={"description": "Cards left in the own team's hands, as a loss."})
+    hands_theirs = Number(metadata={"description": "Cards left in the other team's hands."})
+
+
 class Candidate(AnswerSchema):
     """One action and what it is worth to the seat that asks."""
 
@@ -104,22 +116,35 @@ class Candidate(AnswerSchema):
         allow_none=True, metadata={"description": "Of the game, 0 to 1; null where not estimated."}
     )
     visits = Whole(metadata={"description": "How often the search tried it."})
+    equal = Truth(
+        allow_none=True,
+        metadata={
+            "description": "Whether the figures do not tell it from the best; null while "
+            "the search runs."
+        },
+    )
+    split = fields.Nested(
+        MarginSplit, allow_none=True, metadata={"description": "The margin in its parts."}
+    )
     reason = fields.String(allow_none=True, metadata={"description": "A sentence for a person."})
 
 
 class Search(AnswerSchema):
     """What was spent on the answer, and what repeats it."""
 
-    iterations = Whole()
+    iterations = Whole(metadata={"description": "Rounds of the tree search."})
+    fresh_worlds = Whole(
+        metadata={"description": "Deals of the unseen cards that each leading action was tried on."}
+    )
     seconds = Number()
-    seed = fields.Raw(allow_none=True, metadata={"type": ["string", "integer", "null"]})
+    seed = fields.Raw(allow_none=True, metadata={"type": ["string", "integer"]})
     engine = fields.String()
 
 
 class Task(AnswerSchema):
     """What all work on the queue has in common."""
 
-    id = fields.String(required=True, metadata={"example": "h1"})
+    id = fields.String(required=True, metadata={"examples": ["h1"]})
     status = fields.String(required=True, validate=validate.OneOf(TASK_STATUSES))
     game_id = fields.String(required=True)
     version = Whole(

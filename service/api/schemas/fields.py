@@ -138,7 +138,7 @@ def name_field(description: str) -> fields.String:
     """Return the field of a player's name."""
     return fields.String(
         validate=[validate.Length(1, NAME_MAX), check_name],
-        metadata={"description": description, "pattern": NAME_PATTERN, "example": "Ana"},
+        metadata={"description": description, "pattern": NAME_PATTERN, "examples": ["Ana"]},
     )
 
 
@@ -152,7 +152,7 @@ def card_field(description: str, **more: Any) -> fields.String:
     """Return the field of one card."""
     return fields.String(
         validate=check_card,
-        metadata={"description": description, "pattern": CARD_PATTERN, "example": "7H"},
+        metadata={"description": description, "pattern": CARD_PATTERN, "examples": ["7H"]},
         **more,
     )
 
@@ -161,8 +161,8 @@ def cards_field(description: str, **more: Any) -> fields.List[str]:
     """Return the field of a list of cards. The rules, not the shape, refuse too few or doubles."""
     return fields.List(
         fields.String(validate=check_card, metadata={"pattern": CARD_PATTERN}),
-        validate=validate.Length(0, 56),
-        metadata={"description": description, "example": ["4S", "4D", "4H"]},
+        validate=validate.Length(max=56),
+        metadata={"description": description, "examples": [["4S", "4D", "4H"]]},
         **more,
     )
 
@@ -170,5 +170,5 @@ def cards_field(description: str, **more: Any) -> fields.List[str]:
 def level_field(description: str, **more: Any) -> fields.String:
     """Return the field of a bot's level."""
     return fields.String(
-        validate=KnownLevel(), metadata={"description": description, "example": "expert"}, **more
+        validate=KnownLevel(), metadata={"description": description, "examples": ["expert"]}, **more
     )

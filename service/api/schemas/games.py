@@ -57,8 +57,8 @@ class SeatRequest(Union):
 
 def _seed(description: str, **more: Any) -> fields.String:
     return fields.String(
-        validate=[validate.Length(more.pop("low", 0), SEED_MAX), check_text],
-        metadata={"description": description, "example": "ferienspiel-7"},
+        validate=[validate.Length(more.pop("low", None), SEED_MAX), check_text],
+        metadata={"description": description, "examples": ["ferienspiel-7"]},
         **more,
     )
 
@@ -152,7 +152,7 @@ class Fairness(AnswerSchema):
 class Meld(AnswerSchema):
     """A meld on the table."""
 
-    id = fields.String(required=True, metadata={"example": "m1"})
+    id = fields.String(required=True, metadata={"examples": ["m1"]})
     kind = fields.String(required=True, validate=validate.OneOf(["set", "run"]))
     cards = cards_field("A run from its low end, a set by suit.", required=True)
     laid_by = fields.List(
@@ -249,7 +249,7 @@ class CreatedGame(AnswerSchema):
         keys=fields.String(),
         values=fields.String(),
         required=True,
-        metadata={"description": "By seat; shown this once.", "example": {"0": "prs_..."}},
+        metadata={"description": "By seat; shown this once.", "examples": [{"0": "prs_..."}]},
     )
 
 

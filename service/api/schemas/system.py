@@ -10,7 +10,7 @@ from service.api.schemas.games import Game
 class Rule(AnswerSchema):
     """One rule; refusals cite its id."""
 
-    id = fields.String(required=True, metadata={"example": "R11"})
+    id = fields.String(required=True, metadata={"examples": ["R11"]})
     section = fields.String(required=True)
     text = fields.String(required=True)
 
@@ -18,7 +18,7 @@ class Rule(AnswerSchema):
 class Rules(AnswerSchema):
     """The rules of the game."""
 
-    language = fields.String(required=True, metadata={"example": "en"})
+    language = fields.String(required=True, metadata={"examples": ["en"]})
     title = fields.String(required=True)
     rules = fields.List(fields.Nested(Rule), required=True)
 
@@ -26,25 +26,25 @@ class Rules(AnswerSchema):
 class Health(AnswerSchema):
     """The process answers."""
 
-    status = fields.String(required=True, metadata={"example": "ok"})
+    status = fields.String(required=True, metadata={"examples": ["ok"]})
 
 
 class Readiness(AnswerSchema):
     """The process and all that it needs answer."""
 
-    status = fields.String(required=True, metadata={"example": "ok"})
+    status = fields.String(required=True, metadata={"examples": ["ok"]})
     dependencies = fields.Dict(
         keys=fields.String(),
         values=fields.String(),
         required=True,
-        metadata={"example": {"store": "ok", "queue": "ok"}},
+        metadata={"examples": [{"store": "ok", "queue": "ok"}]},
     )
 
 
 class FieldError(AnswerSchema):
     """One fault of a request."""
 
-    field = fields.String(required=True, metadata={"example": "seats.0.level"})
+    field = fields.String(required=True, metadata={"examples": ["seats.0.level"]})
     message = fields.String(required=True)
 
 
@@ -56,14 +56,14 @@ class Problem(AnswerSchema):
         metadata={
             "description": "The kind of problem: a path of this service that explains it.",
             "format": "uri-reference",
-            "example": "/docs/problems/stale-version",
+            "examples": ["/docs/problems/stale-version"],
         },
     )
     title = fields.String(required=True, metadata={"description": "The same for each of its kind."})
     status = Whole(required=True)
     detail = fields.String(required=True, metadata={"description": "A sentence for a person."})
     instance = fields.String(metadata={"description": "The path that was asked."})
-    rule = fields.String(metadata={"description": "The rule that refuses.", "example": "R11"})
+    rule = fields.String(metadata={"description": "The rule that refuses.", "examples": ["R11"]})
     legal_actions = fields.List(
         fields.Nested(Action), metadata={"description": "What the seat may play instead."}
     )
