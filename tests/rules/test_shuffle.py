@@ -24,8 +24,9 @@ GOLDEN = [
     ("", "deal-1", "", "341c7c6a842f350a78ee053f08e01275d2cd021fa91fabbf9aa05be0cd764972"),
     ("سیب🍏", "deal-1", "ä", "6d484d193be97af3d831fe0f9313173600396fe824377ce20f3b9bb0ea9f4906"),
 ]
-"""Seed, label, client seed, SHA-256 of the 56 names side by side, the top card first. Games are replayed from their seeds:
-these never change while the algorithm keeps its name."""
+"""Seed, label, client seed, and the SHA-256 of the 56 names side by side, the top card first.
+
+Games are replayed from their seeds: these never change while the algorithm keeps its name."""
 
 
 def written_algorithm(seed: str, label: str, client_seed: str) -> list[str]:
