@@ -6,6 +6,7 @@ until it is there."""
 import secrets
 import time
 from collections.abc import Callable
+from typing import Any
 
 from flask import Flask, Response
 
@@ -32,13 +33,25 @@ RESOURCES = (
     rules.resource,
     system.resource,
 )
-HEADERS = {
+HEADERS = (
     # Answers hold a player's hand: nobody on the way may keep them.
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+    ("Cache-Control", "no-store"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Vary", "Authorization"),
+    ("X-Content-Type-Options", "nosniff"),
+)
+"""What every answer carries unless its view says otherwise."""
+
+
+class Service(Flask):
+    """The app. Its views are plain functions, so nothing asks at each request whether they are
+    coroutines.
+    """
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `func` as it is."""
+        return func
 
 
 def create_app(
@@ -71,7 +84,7 @@ def create_app(
             max_queued_jobs=settings.max_queued_jobs,
             job_timeout_s=settings.job_timeout_s,
         )
-    app = Flask("service", static_folder=None, template_folder=None)
+    app = Service("service", static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     # Neither redirects to another spelling of a path: their answers would be HTML pages.
     app.url_map.strict_slashes = False
@@ -97,10 +110,8 @@ def create_app(
 
 
 def _put_headers(answer: Response) -> Response:
-    """Add what every answer carries unless its view has said otherwise."""
+    """Add what every answer carries."""
     headers = answer.headers
-    for name, value in HEADERS.items():
-        if name not in headers:
-            headers[name] = value
-    headers.add("Vary", "Authorization")
+    present = {name for name, _ in headers}
+    headers.extend([header for header in HEADERS if header[0] not in present])
     return answer

@@ -3,7 +3,7 @@
 from flask import Response
 
 from service.api.games import replayed_header
-from service.api.reading import expected_version, request_key
+from service.api.reading import expected_version
 from service.api.request_errors import Malformed
 from service.api.resource import Answers, Body, Call, Resource, etag_of, json_answer
 from service.api.schemas.actions import Action, ActionLog, LegalActions
@@ -71,7 +71,7 @@ def play(call: Call, game_id: str) -> Response:
     `Idempotency-Key`, so that a repeated request plays once. What the rules refuse changes
     nothing; the refusal names the rule and lists the legal actions."""
     seat = take_seat(call)
-    version = expected_version()
+    version = expected_version(call.request)
     if call.query["dry_run"]:
         judged = judge_action(call.house, call.caller, game_id, seat, call.body, version)
         body = {"dry_run": True, "action": judged.action, "game": judged.game}
@@ -83,7 +83,7 @@ def play(call: Call, game_id: str) -> Response:
         seat,
         call.body,
         expected_version=version,
-        key=request_key(call.caller),
+        key=call.key,
     )
     headers = {"ETag": etag_of(outcome.body["game"])}
     return json_answer(outcome.body, 201, headers | replayed_header(outcome.is_replayed))

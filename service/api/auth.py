@@ -4,7 +4,7 @@ Keys and tokens are looked up by their hash; nothing here keeps or logs them."""
 
 from typing import Protocol
 
-from flask import request
+from flask import Request
 
 from service.config import Settings
 from service.games.access import (
@@ -29,8 +29,8 @@ class AppKeys(Protocol):
         """Return the app whose key has that hash, None for none; raises StoreUnavailable."""
 
 
-def identify(settings: Settings, keys: AppKeys) -> Caller:
-    """Return who makes the request in hand; raises NotAuthenticated."""
+def identify(request: Request, settings: Settings, keys: AppKeys) -> Caller:
+    """Return who makes the request; raises NotAuthenticated."""
     given = request.headers.get("Authorization")
     if given is None:
         if settings.auth == "required":

@@ -3,7 +3,6 @@
 from flask import Response
 
 from service.api.actions import take_seat
-from service.api.reading import request_key
 from service.api.resource import Answers, Body, Call, Resource, json_answer
 from service.api.schemas.advice import BotMove, BotMoveRequest
 from service.api.schemas.queries import SeatQuery
@@ -44,7 +43,7 @@ def ask(call: Call, game_id: str) -> Response:
     Of the human seat to move, once. Bots' seats need no asking: they play by themselves."""
     seat = take_seat(call)
     level = call.body.get("level", DEFAULT_LEVEL)
-    outcome = ask_bot_move(call.house, call.caller, game_id, seat, level, request_key(call.caller))
+    outcome = ask_bot_move(call.house, call.caller, game_id, seat, level, call.key)
     path = f"/games/{game_id}/bot-moves"
     return task_answer(call, game_id, BOT_MOVE, path, outcome.body, is_replayed=outcome.is_replayed)
 

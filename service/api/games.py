@@ -3,9 +3,8 @@
 import base64
 import binascii
 
-from flask import Response, request, url_for
+from flask import Response, url_for
 
-from service.api.reading import request_key
 from service.api.request_errors import Malformed
 from service.api.resource import Answers, Body, Call, Resource, etag_of, json_answer
 from service.api.schemas.games import ChangedGame, CreatedGame, Game, GamePage, GameRequest
@@ -65,7 +64,7 @@ def create(call: Call) -> Response:
         deals=body["deals"],
         spectators=body["spectators"],
     )
-    outcome = create_game(call.house, call.caller, order, request_key(call.caller))
+    outcome = create_game(call.house, call.caller, order, call.key)
     game = outcome.body["game"]
     headers = {"Location": f"/games/{game['id']}", "ETag": etag_of(game)}
     return json_answer(outcome.body, 201, headers | replayed_header(outcome.is_replayed))
@@ -152,7 +151,9 @@ def read(call: Call, game_id: str) -> Response:
         if wait_s > 0 and call.house.store.wait_for_version(game_id, since, wait_s):
             game = read_game(call.house, call.caller, game_id, seat)
     etag = etag_of(game)
-    if "If-None-Match" in request.headers and request.if_none_match.contains_weak(etag[1:-1]):
+    if "If-None-Match" in call.request.headers and call.request.if_none_match.contains_weak(
+        etag[1:-1]
+    ):
         return Response(status=304, headers={"ETag": etag})
     return json_answer(game, 200, {"ETag": etag})
 

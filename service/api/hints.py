@@ -3,7 +3,6 @@
 from flask import Response
 
 from service.api.actions import take_seat
-from service.api.reading import request_key
 from service.api.resource import Answers, Body, Call, Resource, json_answer
 from service.api.schemas.advice import Hint, HintRequest
 from service.api.schemas.queries import SeatQuery
@@ -51,7 +50,7 @@ def ask(call: Call, game_id: str) -> Response:
     For the seat to move, which must be the caller's. The search is given what that seat may see
     and nothing else. With the same seed, iterations and view the answer is the same."""
     seat = take_seat(call)
-    outcome = ask_hint(call.house, call.caller, game_id, seat, call.body, request_key(call.caller))
+    outcome = ask_hint(call.house, call.caller, game_id, seat, call.body, call.key)
     path = f"/games/{game_id}/hints"
     return task_answer(call, game_id, HINT, path, outcome.body, is_replayed=outcome.is_replayed)
 

@@ -88,6 +88,7 @@ def observe_requests(app: Flask, metrics: Metrics) -> None:
     """Give every request of `app` an id, and tell of it when it is answered."""
 
     def begin() -> None:
+        # Set before anything that may fail: `end` relies on both.
         g.began = time.perf_counter()
         given = request.headers.get("X-Request-Id", "")
         g.request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
@@ -96,19 +97,22 @@ def observe_requests(app: Flask, metrics: Metrics) -> None:
         structlog.contextvars.bind_contextvars(request_id=g.request_id)
 
     def end(answer: Response) -> Response:
-        seconds = time.perf_counter() - g.began
-        rule = request.url_rule
+        context = g._get_current_object()
+        asked = request._get_current_object()  # type: ignore[attr-defined]
+        seconds = time.perf_counter() - context.began
+        rule = asked.url_rule
         route = shown_route(rule.rule) if rule is not None else "unmatched"
-        method = request.method if request.method in METHODS else "other"
-        answer.headers["X-Request-Id"] = g.request_id
-        metrics.observe(method, route, answer.status_code, seconds)
+        method = asked.method if asked.method in METHODS else "other"
+        status = answer.status_code
+        answer.headers["X-Request-Id"] = context.request_id
+        metrics.observe(method, route, status, seconds)
         log.info(
             "request",
             method=method,
             route=route,
-            status=answer.status_code,
+            status=status,
             ms=round(seconds * 1000, 2),
-            caller=shown_name(g.get("caller")),
+            caller=shown_name(context.get("caller")),
         )
         return answer
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from flask import request
+from flask import Request
 from marshmallow import Schema, ValidationError
 
 from service.api.request_errors import EmptyBody, Malformed, NotJson, WrongMediaType
@@ -71,11 +71,11 @@ def read_json(raw: bytes) -> Any:
         raise NotJson("A number is too long.") from None
 
 
-def read_body(schema: Schema, *, is_optional: bool = False) -> dict[str, Any]:
+def read_body(request: Request, schema: Schema, *, is_optional: bool = False) -> dict[str, Any]:
     """Return the request's body as `schema` reads it; `{}` for none where it is optional.
 
     Raises WrongMediaType, NotJson, Malformed, and Werkzeug's RequestEntityTooLarge."""
-    raw = request.get_data(cache=True)
+    raw = request.get_data()
     if is_optional and not raw:
         return {}
     if request.mimetype != "application/json":
@@ -85,10 +85,8 @@ def read_body(schema: Schema, *, is_optional: bool = False) -> dict[str, Any]:
     return load(schema, read_json(raw))
 
 
-def read_query(schema: Schema) -> dict[str, Any]:
+def read_query(request: Request, schema: Schema) -> dict[str, Any]:
     """Return the query as `schema` reads it; raises Malformed, also for a field named twice."""
-    if not request.query_string:
-        return load(schema, {})
     given = request.args.to_dict(flat=False)
     doubles = [
         (show_field(name), "Given more than once.")
@@ -127,7 +125,7 @@ def show_field(name: object) -> str:
     return str(name)[:MAX_FIELD].encode("utf-8", "backslashreplace").decode()
 
 
-def expected_version() -> int | None:
+def expected_version(request: Request) -> int | None:
     """Return the version of `If-Match`, None without one or for `*`; raises Malformed.
 
     A weak tag counts as the strong one: proxies weaken tags when they compress."""
@@ -140,7 +138,7 @@ def expected_version() -> int | None:
     return int(found[1])
 
 
-def request_key(caller: Caller) -> RequestKey | None:
+def request_key(request: Request, caller: Caller) -> RequestKey | None:
     """Return the key of the request's `Idempotency-Key`, None without one; raises Malformed.
 
     The name keeps callers and routes apart; the fingerprint is of all that says what to do."""
@@ -156,7 +154,7 @@ def request_key(caller: Caller) -> RequestKey | None:
     return RequestKey(hashlib.sha256(name.encode()).hexdigest(), hashlib.sha256(what).hexdigest())
 
 
-def preferred_wait_s() -> int | None:
+def preferred_wait_s(request: Request) -> int | None:
     """Return the seconds of `Prefer: wait=` (RFC 7240), None without one that can be read."""
     given = ",".join(request.headers.getlist("Prefer"))
     found = _WAIT.search(given) if given else None

@@ -14,18 +14,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from flask import Response, current_app, g
+from flask import Request, Response, current_app, g, request
 from flask_smorest import Blueprint
 from marshmallow import Schema
 
 from service.api.auth import LOCAL, AppKeys, identify
 from service.api.document import ANSWER_HEADERS, PATH_FIELDS
 from service.api.observing import Metrics
-from service.api.reading import read_body, read_query
+from service.api.reading import read_body, read_query, request_key
 from service.api.schemas.queries import NoQuery
 from service.config import Settings
 from service.games.access import Caller
 from service.games.house import House
+from service.games.ports import RequestKey
 
 JSON_TYPE = "application/json"
 _PATH_FIELD = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
@@ -55,10 +56,16 @@ def parts() -> Parts:
 class Call:
     """A request as read: who calls, and the query and the body as their schemas give them."""
 
+    request: Request
     parts: Parts
     caller: Caller
     query: dict[str, Any]
     body: dict[str, Any]
+
+    @property
+    def key(self) -> RequestKey | None:
+        """The request's idempotency key; raises Malformed."""
+        return request_key(self.request, self.caller)
 
     @property
     def house(self) -> House:
@@ -199,17 +206,22 @@ def _door(view: View, query: Schema, body: Body | None, *, is_open: bool) -> Vie
     """Return what Flask calls: it learns who calls, reads the request and calls `view`."""
     body_schema = None if body is None else body.schema()
     is_optional = body is not None and body.is_optional
+    no_query = query.load({})
 
     @functools.wraps(view)
     def door(**path: Any) -> Response:
+        # The objects behind Flask's proxies: each use of a proxy looks them up anew.
+        asked = request._get_current_object()  # type: ignore[attr-defined]
         found = parts()
         caller: Caller = LOCAL
         if not is_open:
-            caller = identify(found.settings, found.keys)
+            caller = identify(asked, found.settings, found.keys)
             g.caller = caller
-        fields = read_query(query)
-        content = {} if body_schema is None else read_body(body_schema, is_optional=is_optional)
-        return view(Call(found, caller, fields, content), **path)
+        fields = read_query(asked, query) if asked.query_string else no_query
+        content = (
+            {} if body_schema is None else read_body(asked, body_schema, is_optional=is_optional)
+        )
+        return view(Call(asked, found, caller, fields, content), **path)
 
     return door
 

@@ -5,7 +5,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from flask import Response, request
+from flask import Response
 
 from service.api.resource import Answers, Call, Resource, json_answer
 from service.api.schemas.system import Rules
@@ -32,11 +32,11 @@ def rules_in(language: str) -> dict[str, Any]:
     answers=[Answers(200, "All rules, in order", Rules, ("Content-Language",))],
     callers=(),
 )
-def read(_call: Call) -> Response:
+def read(call: Call) -> Response:
     """Read the rules.
 
     Refusals cite their ids, which never change their meaning. English where the wanted language
     is not there."""
-    language = request.accept_languages.best_match(LANGUAGES) or DEFAULT_LANGUAGE
+    language = call.request.accept_languages.best_match(LANGUAGES) or DEFAULT_LANGUAGE
     headers = {"Content-Language": language, "Vary": "Accept-Language"}
     return json_answer(rules_in(language), 200, headers)

@@ -3,7 +3,6 @@
 from flask import Response
 
 from service.api.games import replayed_header
-from service.api.reading import request_key
 from service.api.resource import Answers, Body, Call, Resource, etag_of, json_answer
 from service.api.schemas.games import JoinedSeat, JoinRequest
 from service.games.hosting import join_game
@@ -27,6 +26,6 @@ def join(call: Call, game_id: str, seat: int) -> Response:
 
     Whoever knows the game's id may. The token is shown here and never again. The game begins when
     the last open seat is taken."""
-    outcome = join_game(call.house, game_id, seat, call.body.get("name"), request_key(call.caller))
+    outcome = join_game(call.house, game_id, seat, call.body.get("name"), call.key)
     headers = {"Location": f"/games/{game_id}", "ETag": etag_of(outcome.body["game"])}
     return json_answer(outcome.body, 201, headers | replayed_header(outcome.is_replayed))

@@ -22,7 +22,7 @@ def task_answer(
     headers = {"Location": f"{path}/{document['id']}"}
     if is_replayed:
         headers["Idempotent-Replayed"] = "true"
-    wanted_s = preferred_wait_s()
+    wanted_s = preferred_wait_s(call.request)
     if wanted_s is not None:
         wait_s = min(wanted_s, MAX_PREFERRED_WAIT_S, call.parts.settings.max_wait_s)
         headers["Preference-Applied"] = f"wait={wait_s:g}"

@@ -24,6 +24,14 @@ class Union(OneOfSchema):
 
     type_field_remove = False
 
+    def __init__(self, **settings: Any) -> None:
+        """Make the shapes once; the base class would make one anew for each thing that it reads."""
+        super().__init__(**settings)
+        self._shapes = {
+            name: shape if isinstance(shape, Schema) else shape()
+            for name, shape in self.type_schemas.items()
+        }
+
     def get_data_type(self, data: dict[str, Any]) -> str:
         """Return the name of the shape; raises ValidationError without repeating what was sent."""
         name = data.get(self.type_field)
@@ -34,10 +42,10 @@ class Union(OneOfSchema):
             raise ValidationError({self.type_field: [f"Must be one of: {allowed}."]})
         return name
 
-    def _load(self, data: Any, **kwargs: Any) -> Any:
+    def _load(self, data: Any, *, partial: Any = None, unknown: Any = None, **_: Any) -> Any:
         if not isinstance(data, dict):
             raise ValidationError({"_schema": ["Not an object."]})
-        return super()._load(data, **kwargs)  # type: ignore[no-untyped-call]
+        return self._shapes[self.get_data_type(data)].load(data, partial=partial, unknown=unknown)
 
 
 def type_field(name: str) -> fields.String:
