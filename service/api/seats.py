@@ -2,6 +2,7 @@
 
 from flask import Response
 
+from service.api.auth import LOCAL
 from service.api.games import replayed_header
 from service.api.resource import Answers, Body, Call, Resource, etag_of, json_answer
 from service.api.schemas.games import JoinedSeat, JoinRequest
@@ -24,8 +25,10 @@ resource = Resource("seats", __name__, description="Who sits where")
 def join(call: Call, game_id: str, seat: int) -> Response:
     """Take an open seat.
 
-    Whoever knows the game's id may. The token is shown here and never again. The game begins when
+    Without credentials whoever knows the game's id may; with them, those whom the game admits: its
+    app, or the token of another seat. The token is shown here and never again. The game begins when
     the last open seat is taken."""
-    outcome = join_game(call.house, game_id, seat, call.body.get("name"), call.key)
+    caller = None if call.caller is LOCAL else call.caller
+    outcome = join_game(call.house, game_id, seat, call.body.get("name"), call.key, caller)
     headers = {"Location": f"/games/{game_id}", "ETag": etag_of(outcome.body["game"])}
     return json_answer(outcome.body, 201, headers | replayed_header(outcome.is_replayed))

@@ -162,13 +162,23 @@ def _seating_to_json(mode: str, seating: Seating) -> dict[str, Any]:
 
 
 def join_game(
-    house: House, game_id: str, seat: int, name: str | None, key: RequestKey | None = None
+    house: House,
+    game_id: str,
+    seat: int,
+    name: str | None,
+    key: RequestKey | None = None,
+    caller: Caller | None = None,
 ) -> Outcome:
-    """Take an open seat; whoever knows the game's id may. The game begins when the last one is
-    taken.
+    """Take an open seat. Whoever knows the game's id and shows no credentials (None) may, and those
+    whom the game admits. The game begins when the last open seat is taken.
 
     Returns `{"seat", "token", "game"}`. Raises SeatTaken, GameFinished, GameNotFound.
     """
+
+    def admit_joiner(game: Game) -> Viewer:
+        if caller is not None:
+            admit(game, caller)
+        return Viewer(None)
 
     def decide(game: Game, _viewer: Viewer) -> Step:
         check_unfinished(game)
@@ -188,7 +198,7 @@ def join_game(
             },
         )
 
-    return change_game(house, game_id, lambda _game: Viewer(None), decide, key=key)
+    return change_game(house, game_id, admit_joiner, decide, key=key)
 
 
 def _begin_if_full(game: Game) -> None:
