@@ -23,8 +23,8 @@ help: ## List the targets
 run: $(VENV)/.run-stamp ## Run the whole service on 127.0.0.1:8000 (PORT) until Ctrl-C
 	@exec $(BIN)/python -m service run
 
-demo: $(VENV)/.run-stamp ## Play a game over HTTP against the service that runs in another terminal
-	@exec $(BIN)/python -m service.demo
+demo: $(VENV)/.run-stamp ## Play a game over HTTP beside `make run`: DEMO_ARGS="--help" tells how
+	@exec $(BIN)/python -m service.demo $(DEMO_ARGS)
 
 test: lint ## Run everything that CI runs: checks, then tests on a real Redis
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
