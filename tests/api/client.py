@@ -74,9 +74,7 @@ def validator(reference: str) -> Draft202012Validator:
 
 @cache
 def _paths() -> list[tuple[re.Pattern[str], str]]:
-    return [
-        (re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)), path) for path in document()["paths"]
-    ]
+    return [(re.compile(re.sub(r"\{[^}]+\}", "[^/]+", path)), path) for path in document()["paths"]]
 
 
 def documented_path(path: str) -> str | None:
@@ -225,6 +223,11 @@ class Table:
     def play(self, seat: int, action: dict[str, Any], **more: Any) -> Answer:
         """Post an action with the seat's token."""
         return self.api.post(f"{self.path}/actions", action, token=self.tokens[seat], **more)
+
+    def play_dry(self, seat: int, action: dict[str, Any], **more: Any) -> Answer:
+        """Post an action to be judged only."""
+        path = f"{self.path}/actions?dry_run=true"
+        return self.api.post(path, action, token=self.tokens[seat], **more)
 
     def play_on(self, steps: int) -> None:
         """Play some legal actions."""

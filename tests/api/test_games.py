@@ -168,9 +168,7 @@ def test_a_key_of_another_shape_is_refused(api: ApiClient, key: str) -> None:
 
 def test_games_are_listed_page_by_page(any_api: ApiClient) -> None:
     """Newest first, each once, with a link to what follows, until there is none."""
-    made = [
-        any_api.post("/games", {"seats": FOUR_PEOPLE}).json["game"]["id"] for _ in range(5)
-    ]
+    made = [any_api.post("/games", {"seats": FOUR_PEOPLE}).json["game"]["id"] for _ in range(5)]
     found, path = [], "/games?limit=2"
     while path is not None:
         answer = any_api.get(path)
