@@ -79,7 +79,7 @@ class Answers:
 
     status: int
     description: str
-    schema: type[Schema] | None = None
+    schema: type[Schema] | dict[str, str] | None = None
     headers: Sequence[str] = ()
     """Names of headers that `document.py` describes."""
     content_type: str = JSON_TYPE

@@ -84,7 +84,14 @@ def _state(ping: Callable[[], None]) -> str:
     "GET",
     "/metrics",
     "getMetrics",
-    answers=[Answers(200, "Counters in Prometheus' text format", content_type="text/plain")],
+    answers=[
+        Answers(
+            200,
+            "Counters in Prometheus' text format",
+            {"type": "string"},
+            content_type="text/plain",
+        )
+    ],
     callers=(),
 )
 def metrics(call: Call) -> Response:
