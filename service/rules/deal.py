@@ -438,8 +438,10 @@ def apply_action(deal: Deal, kind: int, cards: Mask, row: int) -> None:
 
 
 def is_well_formed(action: Action) -> bool:
-    """Tell whether the action is of a known type and names as many cards as its type asks for."""
+    """Tell whether the action is of a known type and names the cards and meld that its type has."""
     if action.cards & ~(ALL_CARDS | NAMED_TWICE):
+        return False
+    if action.type != LAY_OFF and action.meld != NO_ROW:
         return False
     if action.type in (TAKE_DISCARDS, DISCARD):
         return popcount(action.cards) == 1

@@ -390,6 +390,8 @@ def test_a_copy_shares_nothing() -> None:
         Action(DISCARD, hand("7S KD")),
         Action(PASS, hand("7S")),
         Action(0, hand("7S")),
+        Action(0, 0, 0),
+        Action(LAY_MELD, hand("7S 7D"), 0),
         Action(LAY_MELD, -1),
         Action(LAY_MELD, 1 << 57),
         Action(6),

@@ -48,7 +48,8 @@ def probe(rng: random.Random, referee: RefereeDeal) -> tuple[int, RefereeAction]
     seat = referee.turn if rng.random() < 0.85 else rng.randrange(4)
     meld = f"m{rng.randint(1, len(referee.melds) + 1)}"
     some = rng.sample(held, min(len(held), rng.randint(1, 4)))
-    of_a_rank = [card for card in CARDS if card[0] == rng.choice(CARDS)[0]][: rng.randint(2, 4)]
+    rank = rng.choice(held or CARDS)[0]
+    of_a_rank = [card for card in CARDS if card[0] == rank][: rng.randint(2, 4)]
     any_card = rng.choice(CARDS)
     return seat, rng.choice(
         [
