@@ -10,6 +10,8 @@ one cache.
 import fcntl
 import hashlib
 import os
+import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -41,8 +43,9 @@ def choose_cache(base: str = "") -> Path:
     """Point numba at the folder for these sources below `base` (default: the user's cache folder,
     else a temporary one); make it.
 
-    Call before numba is imported. A folder that is there and cannot be written (an image's baked
-    cache) is used as it is when it holds this cache."""
+    Call before numba is imported. numba refuses a folder that it cannot write to, even to read from
+    it; so of one that is there, cannot be written and holds this cache (it is part of an image) a
+    copy is used, in a private temporary folder."""
     bases = [Path(base)] if base else [_user_cache(), Path(tempfile.gettempdir()) / "persian-rummy"]
     for candidate in bases:
         folder = candidate / kernels_digest()
@@ -50,10 +53,37 @@ def choose_cache(base: str = "") -> Path:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
-        if os.access(folder, os.W_OK) or any(folder.iterdir()):
-            os.environ["NUMBA_CACHE_DIR"] = str(folder)
-            return folder
+        if not os.access(folder, os.W_OK):
+            if not any(folder.iterdir()):
+                continue
+            folder = _writable_copy(folder)
+        os.environ["NUMBA_CACHE_DIR"] = str(folder)
+        return folder
     raise OSError(f"no folder for compiled kernels can be written: {', '.join(map(str, bases))}")
+
+
+def _writable_copy(cache: Path) -> Path:
+    """Copy `cache` to a private temporary folder, always the same one, and return that.
+
+    What is there already is kept: a worker that starts again copies nothing. Raises OSError when
+    the temporary folder is somebody else's: compiled code is run, so nobody else may put it there.
+    """
+    private = Path(tempfile.gettempdir()) / f"persian-rummy-{os.getuid()}"
+    private.mkdir(mode=0o700, exist_ok=True)
+    found = private.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise OSError(f"{private} is not a folder of this user")
+    copy = private / cache.name
+    copy.mkdir(exist_ok=True)
+    with _locked(copy):
+        for source in cache.rglob("*.nb[ci]"):
+            target = copy / source.relative_to(cache)
+            if not target.exists():
+                target.parent.mkdir(exist_ok=True)
+                half = target.with_name(target.name + ".half")
+                shutil.copyfile(source, half)
+                half.replace(target)
+    return copy
 
 
 def _user_cache() -> Path:
