@@ -26,3 +26,17 @@ BOTS: dict[str, Bot] = {
     "master": SearchBot(64_000),
 }
 """The levels, weakest first, in the order of `service/games/levels.json`."""
+
+
+def bot_named(spec: str) -> Bot:
+    """Return the bot of a level, or `search:ITERATIONS` for the tree search at any length.
+
+    >>> bot_named("search:500").iterations
+    500
+
+    Raises KeyError for any other name.
+    """
+    kind, _, number = spec.partition(":")
+    if kind == "search" and number.isdigit():
+        return SearchBot(int(number))
+    return BOTS[spec]
