@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from flask import Request
 from marshmallow import Schema, ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from service.api.request_errors import EmptyBody, Malformed, NotJson, WrongMediaType
 from service.games.access import Caller
@@ -74,8 +75,11 @@ def read_json(raw: bytes) -> Any:
 def read_body(request: Request, schema: Schema, *, is_optional: bool = False) -> dict[str, Any]:
     """Return the request's body as `schema` reads it; `{}` for none where it is optional.
 
-    Raises WrongMediaType, NotJson, Malformed, and Werkzeug's RequestEntityTooLarge."""
+    Raises WrongMediaType, NotJson, Malformed, RequestEntityTooLarge."""
     raw = request.get_data()
+    if request.content_length is None and len(raw) == request.max_content_length:
+        # Of a body that comes in pieces Werkzeug silently leaves out what is past the limit.
+        raise RequestEntityTooLarge
     if is_optional and not raw:
         return {}
     if request.mimetype != "application/json":

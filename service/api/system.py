@@ -11,10 +11,9 @@ from importlib import resources
 from importlib.metadata import version
 
 import orjson
-from flask import Blueprint, Response, current_app, redirect, request
+from flask import Blueprint, Response, current_app, request
 from prometheus_client import CONTENT_TYPE_LATEST
 from werkzeug.exceptions import NotFound
-from werkzeug.wrappers import Response as BaseResponse
 
 from service.api.problem import KINDS, PROBLEMS_PATH, Kind, problem_answer, problem_type
 from service.api.resource import Answers, Call, Resource, json_answer
@@ -181,6 +180,6 @@ def _problem_html(kind: Kind) -> str:
 
 
 @pages.get("/")
-def root() -> BaseResponse:
+def root() -> Response:
     """Lead to the docs."""
-    return redirect("/docs", 302)
+    return Response(status=302, headers={"Location": "/docs"})

@@ -101,11 +101,13 @@ class Answer:
 
 
 class ApiClient:
-    """Sends requests to an app, or to whatever a `send` of the same shape reaches."""
+    """Sends requests to an app and holds its answers against the document."""
 
-    def __init__(self, app: Flask) -> None:
-        """Send to `app`, in this process."""
+    def __init__(self, app: Flask, check_every: int = 1) -> None:
+        """Send to `app`, in this process, and check every so many of its answers."""
         self.app = app
+        self._check_every = check_every
+        self._sent = 0
         self._client = app.test_client(use_cookies=False)
 
     def send(
@@ -134,7 +136,9 @@ class ApiClient:
                 content,
                 json.loads(content) if is_json and content else None,
             )
-        check_answer(method, path.partition("?")[0], result)
+        self._sent += 1
+        if self._sent % self._check_every == 0:
+            check_answer(method, path.partition("?")[0], result)
         return result
 
     def get(self, path: str, **more: Any) -> Answer:
@@ -228,6 +232,11 @@ class Table:
         """Post an action to be judged only."""
         path = f"{self.path}/actions?dry_run=true"
         return self.api.post(path, action, token=self.tokens[seat], **more)
+
+    def play_raw(self, raw: bytes, headers: Mapping[str, str]) -> Answer:
+        """Post some bytes as an action of the seat to move."""
+        token = self.tokens[self.turn]
+        return self.api.post(f"{self.path}/actions", raw=raw, token=token, headers=headers)
 
     def play_on(self, steps: int) -> None:
         """Play some legal actions."""
