@@ -87,8 +87,7 @@ def write_hint(
         "finished_at": now(),
     }
     document["best"] = document["candidates"][0]["action"]
-    save(document)
-    return document
+    return document if save(document) else {**document, "status": "cancelled"}
 
 
 def _interim(view: SeatView, search: Search, progress: float) -> dict[str, Any]:

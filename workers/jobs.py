@@ -1,8 +1,9 @@
 """The jobs that the queues run. Arguments and results are plain JSON.
 
-Each job may run twice (a worker that was killed, a parent that died): a bot's step is judged by the
+Each job may run twice (a worker that was killed, or only held up): a bot's step is judged by the
 same use case as a person's and carries the version that it was chosen for, so the second one is
-refused as stale; a hint is written once more with the same content.
+refused as stale; a hint or bot move that has ended is left as it is, and one that was begun is gone
+on with.
 
 `JOBS` is the list of names that a worker accepts, whatever is found on the queue.
 """
@@ -10,14 +11,14 @@ refused as stale; a hint is written once more with the same content.
 import time
 from typing import Any
 
-from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB
+from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB, UNDER_WAY
 from service.games.changing import BOT_TURN_JOB
 from service.games.errors import ActionRefused, Conflict, GameNotFound, StaleVersion
 from service.games.house import House
 from service.games.playing import play_for_bot, seat_view
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
-from workers.bots.base import Decision
+from workers.bots.base import TurnPlayer
 from workers.bots.registry import BOTS
 from workers.hints import write_hint
 from workers.house import house
@@ -37,6 +38,7 @@ def play_bot_turn(game_id: str, seat: int, version: int) -> dict[str, Any]:
     `version` is where the turn was when the job was made, for the log."""
     here = house()
     steps = 0
+    player: TurnPlayer | None = None
     for _ in range(MOST_STEPS):
         try:
             at, view, game = seat_view(here, game_id, seat)
@@ -44,10 +46,13 @@ def play_bot_turn(game_id: str, seat: int, version: int) -> dict[str, Any]:
             break
         if game.bot_to_move != seat:
             break
-        level = game.seats[seat].level or ""
-        played = play_step(here, game_id, at, view, level, "bot")
-        steps += played is not None
-        if played is not None and ends_turn(played):
+        player = player or TurnPlayer(BOTS[game.seats[seat].level or ""])
+        played = play_step(here, game_id, at, view, player, "bot")
+        if played is None:
+            player = None
+            continue
+        steps += 1
+        if ends_turn(played):
             break
     log.info("bot_turn_played", game=game_id, seat=seat, version=version, steps=steps)
     return {"steps": steps}
@@ -59,13 +64,13 @@ def ends_turn(event: dict[str, Any]) -> bool:
 
 
 def play_step(
-    here: House, game_id: str, version: int, view: SeatView, level: str, by: str
+    here: House, game_id: str, version: int, view: SeatView, player: TurnPlayer, by: str
 ) -> dict[str, Any] | None:
     """Choose and play one action for the view's seat; None when the game had moved on, and the
     choice was dropped.
     """
     start = time.monotonic()
-    decision = decide(view, level, f"{game_id}:{version}")
+    decision = player.next_decision(view, f"{game_id}:{version}")
     thought_s = time.monotonic() - start
     try:
         outcome = play_for_bot(here, game_id, view.turn, decision.action, version, by)
@@ -81,17 +86,11 @@ def play_step(
         game=game_id,
         seat=view.turn,
         version=version + 1,
-        level=level,
         iterations=decision.iterations,
         thought_ms=round(1000 * thought_s, 1),
     )
     event: dict[str, Any] = outcome.body["action"]
     return event
-
-
-def decide(view: SeatView, level: str, seed: str) -> Decision:
-    """Ask the level's bot."""
-    return BOTS[level].decide(view, seed)
 
 
 def play_bot_move(
@@ -102,16 +101,19 @@ def play_bot_move(
     """
     here = house()
     document = here.store.load_task(scope, BOT_MOVE, task_id)
-    if document is None:
+    if document is None or document["status"] not in UNDER_WAY:
         return {"steps": 0}
-    events: list[dict[str, Any]] = []
-    document |= {"status": "running", "actions": events}
+    events: list[dict[str, Any]] = document["actions"]
+    if events:
+        version = events[-1]["version"]
+    document["status"] = "running"
+    player = TurnPlayer(BOTS[level])
     try:
         for _ in range(MOST_STEPS):
             at, view, game = seat_view(here, game_id, seat)
             if at != version or game.status != "playing" or view.turn != seat:
                 raise Conflict("The game has moved on.")
-            event = play_step(here, game_id, at, view, level, "bot_move")
+            event = play_step(here, game_id, at, view, player, "bot_move")
             if event is None:
                 raise Conflict("The game has moved on.")
             events.append(event)
@@ -135,7 +137,7 @@ def give_hint(
     """
     here = house()
     document = here.store.load_task(scope, HINT, task_id)
-    if document is None or document["status"] == "cancelled":
+    if document is None or document["status"] not in UNDER_WAY:
         return {"status": "gone"}
     document["status"] = "running"
     finished = write_hint(
