@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -131,3 +135,24 @@ def test_the_rules_are_told_whole(api: ApiClient) -> None:
     assert [rule["id"] for rule in answer.json["rules"]] == [f"R{n}" for n in range(1, 34)]
     assert all(rule["text"].endswith(".") for rule in answer.json["rules"])
     assert api.get("/rules", headers={"Accept-Language": ";;,"}).status == 200
+
+
+SCRAPE = """
+import sys
+from tests.api.client import memory_app
+client = memory_app().test_client()
+for _ in range(int(sys.argv[1])):
+    client.get("/healthz")
+print(client.get("/metrics").get_data(as_text=True))
+"""
+
+
+def test_processes_count_together(tmp_path: Path) -> None:
+    """PROMETHEUS_MULTIPROC_DIR: each of several processes answers /metrics for all."""
+    env = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    for requests in ("2", "3"):
+        command = [sys.executable, "-c", SCRAPE, requests]
+        run = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+
+    labels = 'method="GET",route="/healthz",status="200"'
+    assert f"persian_rummy_http_requests_total{{{labels}}} 5.0" in run.stdout

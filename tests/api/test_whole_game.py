@@ -154,7 +154,7 @@ def choose_action(choose: random.Random, actions: list[dict[str, Any]]) -> dict[
 
 
 def play_whole_game(api: ApiClient, seed: str) -> tuple[int, int]:
-    """Play a game to its end beside the referee; return how many actions and refusals there were."""
+    """Play a game to its end beside the referee; return how many actions and refusals."""
     choose = random.Random(seed)
     # Thousands of answers of the same few shapes: every 13th is held against the document.
     table = Table(ApiClient(api.app, check_every=13), seed=seed)
