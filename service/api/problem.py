@@ -349,8 +349,6 @@ def answer_http_error(error: HTTPException) -> Response:
         for name, value in error.get_headers()
         if name not in ("Content-Type", "Content-Length")
     }
-    if status < 400 and error.response is not None:
-        return Response(status=status, headers=headers)
     if status not in _KIND_OF_STATUS:
         title = error.name
         body = {

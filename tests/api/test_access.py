@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+import secrets
 
 import pytest
+from redis import Redis
 
+from service.app import create_app
 from service.config import Settings
-from service.store.app_keys import MemoryAppKeys
+from service.games.access import hash_secret
+from service.store.app_keys import MemoryAppKeys, RedisAppKeys
 from tests.api.client import FOUR_PEOPLE, ApiClient, Table, document, memory_app
 
 OPEN_OPERATIONS = {"getHealth", "getReadiness", "getMetrics", "listBots", "getRules"}
@@ -130,6 +134,21 @@ def test_a_revoked_key_opens_nothing(strict: ApiClient, keys: MemoryAppKeys) -> 
     assert strict.get("/games", token=OWN).status == 200
     keys.revoke(OWN)
     assert strict.get("/games", token=OWN).status == 401
+
+
+def test_an_app_key_in_redis_opens_the_service(redis: Redis, redis_url: str) -> None:
+    """The key that is made for an app is the one that its requests carry."""
+    settings = Settings(redis_url=redis_url, queue_redis_url=redis_url, auth="required")
+    api = ApiClient(create_app(settings))
+    keys = RedisAppKeys(redis)
+    club, arena = (keys.create(app, secrets.token_urlsafe, 0.0) for app in ("club", "arena"))
+    made = api.post("/games", {"seats": FOUR_PEOPLE}, token=club)
+
+    assert made.status == 201
+    assert api.get(made.headers["Location"], token=club).status == 200
+    assert api.get(made.headers["Location"], token=arena).status == 404
+    keys.revoke(hash_secret(club))
+    assert api.get(made.headers["Location"], token=club).status == 401
 
 
 def test_secrets_are_in_no_log(api: ApiClient, caplog: pytest.LogCaptureFixture) -> None:

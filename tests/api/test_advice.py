@@ -22,7 +22,7 @@ DONE = {
             "margin_interval": [1.0, 8.0],
             "win_probability": 0.55,
             "visits": 900,
-            "reason": "Nothing in the pile helps.",
+            "reason": {"code": "draw_stock", "values": {"lays": 0}, "text": "Draws a card."},
         }
     ],
     "search": {"iterations": 1000, "seconds": 0.2, "seed": "a", "engine": "test"},

@@ -99,6 +99,19 @@ class MarginSplit(AnswerSchema):
     hands_theirs = Number(metadata={"description": "Cards left in the other team's hands."})
 
 
+class Reason(AnswerSchema):
+    """What an action does, as data and in words."""
+
+    code = fields.String(required=True, metadata={"examples": ["draw_stock"]})
+    values = fields.Dict(
+        keys=fields.String(),
+        values=fields.Raw(),
+        required=True,
+        metadata={"description": "The figures that the text tells, by name."},
+    )
+    text = fields.String(required=True, metadata={"description": "Sentences for a person."})
+
+
 class Candidate(AnswerSchema):
     """One action and what it is worth to the seat that asks."""
 
@@ -126,7 +139,9 @@ class Candidate(AnswerSchema):
     split = fields.Nested(
         MarginSplit, allow_none=True, metadata={"description": "The margin in its parts."}
     )
-    reason = fields.String(allow_none=True, metadata={"description": "A sentence for a person."})
+    reason = fields.Nested(
+        Reason, allow_none=True, metadata={"description": "Why; null while the search runs."}
+    )
 
 
 class Search(AnswerSchema):
