@@ -1,0 +1,92 @@
+"""What is shown of a move: unbiased, with an interval that holds, in parts that add up."""
+
+import math
+
+import numpy as np
+import pytest
+
+from service.rules.view import view_deal
+from tests.workers.search.positions import positions
+from workers.search import evaluate
+from workers.search.search import MoveSamples, Search
+from workers.search.values import LARGEST_MARGIN, margin_values, win_chances
+
+
+def sampled(deal, iterations=600, samples=200, count=3) -> tuple[Search, list[MoveSamples]]:
+    search = Search(view_deal(deal, deal.turn), "evaluate", iterations)
+    search.run(iterations)
+    codes = [move.code for move in search.ranking()[:count]]
+    return search, search.sample(codes, samples)
+
+
+def test_the_parts_add_up_to_the_margin():
+    """The margin is linear: table, melds, bonus and hands, own less theirs, leave nothing over."""
+    for deal in positions(20):
+        search, samples = sampled(deal)
+        team = deal.turn % 2
+        table = search.view.laid[team] - search.view.laid[1 - team]
+        for sample in samples:
+            bonus = 25 * (sample.sums[evaluate.OUT] - sample.sums[evaluate.OUT_THEIRS])
+            parts = sample.sums[evaluate.LAID] - sample.sums[evaluate.LAID_THEIRS] + bonus
+            parts -= sample.sums[evaluate.HAND] - sample.sums[evaluate.HAND_THEIRS]
+
+            assert parts + table * sample.samples == pytest.approx(sample.sums[evaluate.MARGIN])
+
+
+def test_shares_are_shares():
+    for deal in positions(20):
+        for sample in sampled(deal)[1]:
+            for column in (evaluate.WIN, evaluate.OUT, evaluate.TAKEN, evaluate.SHORT):
+                assert 0 <= sample.mean(column) <= 1
+
+
+def test_sampling_learns_nothing():
+    """The tree is the same afterwards, and the same samples come again."""
+    deal = positions(1)[0]
+    search, samples = sampled(deal)
+    before = [(m.code, m.visits, m.mean) for m in search.ranking()]
+
+    again = search.sample([s.code for s in samples], 200)
+
+    assert before == [(m.code, m.visits, m.mean) for m in search.ranking()]
+    assert [s.sums.tolist() for s in again] == [s.sums.tolist() for s in samples]
+
+
+def test_the_interval_holds_the_average_of_many_worlds():
+    """Of 95 % intervals, a share that 95 % allows holds the average of forty times as many worlds."""
+    held = total = 0
+    for deal in positions(60):
+        search, (small,) = sampled(deal, count=1, samples=250)
+        view = search.view
+        large_search = Search(view, "evaluate", 600)
+        large_search.run(600)
+        large_search.seed = "other worlds"
+        (large,) = large_search.sample([small.code], 10_000)
+        gap = abs(small.mean(evaluate.MARGIN) - large.mean(evaluate.MARGIN))
+        held += gap <= math.hypot(small.half_width, large.half_width)
+        total += 1
+
+    assert total == 60
+    assert held >= 52  # fewer than 53 of 60 has a chance of 2 % at 95 %
+
+
+def test_the_better_chance_to_win_belongs_to_the_better_score():
+    deal = positions(1)[0]
+    chances = [
+        win_chances(view_deal(deal, deal.turn, number, 2, scores))
+        for number, scores in ((1, (0, 0)), (2, (0, 0)), (2, (60, 0)), (2, (0, 60)))
+    ]
+
+    first, second, ahead, behind = (table[LARGEST_MARGIN + 10] for table in chances)
+
+    assert 0.5 < first < 1
+    assert second == 1
+    assert {ahead, behind} == {0.0, 1.0}
+
+
+def test_values_grow_with_the_margin():
+    for deal in positions(5):
+        for number, scores in ((1, (0, 0)), (2, (0, 0)), (2, (90, 0)), (2, (0, 90))):
+            values = margin_values(view_deal(deal, deal.turn, number, 2, scores))
+
+            assert np.all(np.diff(values) > 0)

@@ -1,0 +1,150 @@
+"""The worker process: what it takes from a queue, and how it shows that it lives."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis as redis_py
+from rq import Queue
+from rq.job import Job
+
+from service.games.advice import HINT, ask_hint, read_task
+from service.games.house import House
+from service.jobqueue import RqQueue
+from tests.workers.tables import APP, four_people, make_game, play_until_turn_of, stored, turn_of
+from workers.main import WarmWorker
+
+
+@pytest.fixture(autouse=True)
+def quiet_logs() -> Iterator[None]:
+    """Take away the handlers that RQ puts on its logger."""
+    yield
+    logging.getLogger("rq.worker").handlers.clear()
+
+
+def work_off(connection: redis_py.Redis, queue: str) -> None:
+    """Work on what is on the queue until nothing is, as the worker process does."""
+    WarmWorker(
+        [Queue(queue, connection=connection, serializer="json")],
+        connection=connection,
+        serializer="json",
+        job_monitoring_interval=1,
+    ).work(burst=True)
+
+
+def fetch(connection: redis_py.Redis, job_id: str) -> Job:
+    return Job.fetch(job_id, connection=connection, serializer="json")
+
+
+def test_a_worker_plays_the_bots_that_are_called(here: House, redis: redis_py.Redis) -> None:
+    """Bot after bot, until a person is to move."""
+    game_id = make_game(here, "human", "greedy", "novice", "random")
+    work_off(redis, "bots")
+    play_until_turn_of(here, game_id, 0)
+    play_until_turn_of(here, game_id, 1)
+    version = stored(here, game_id).version
+
+    work_off(redis, "bots")
+
+    assert 0 == turn_of(here, game_id)
+    assert stored(here, game_id).version >= version + 6
+    assert fetch(redis, f"bot-{game_id}-{version}-1").is_finished
+
+
+def test_a_job_that_is_not_on_the_list_is_refused(
+    here: House, redis: redis_py.Redis, tmp_path: Path
+) -> None:
+    """Whether of the standard library or ours; the next job is worked on."""
+    jobs = Queue("hints", connection=redis, serializer="json")
+    jobs.enqueue_call("os.mkdir", args=(str(tmp_path / "made"),), job_id="mkdir")
+    jobs.enqueue_call("workers.main.sweep", args=(), job_id="ours")
+    spoilt = jobs.enqueue_call("workers.jobs.give_hint", job_id="spoilt")
+    redis.hset(spoilt.key, "data", b"\x80\x04}\x94.")
+    game_id = four_people(here)
+    asked = ask_hint(here, APP, game_id, None, {"iterations": 100}).body
+
+    work_off(redis, "hints")
+
+    for job_id in ("mkdir", "ours", "spoilt"):
+        result = fetch(redis, job_id).latest_result()
+        assert result is not None
+        assert "this function is no job" == result.exc_string
+    assert not (tmp_path / "made").exists()
+    assert "done" == read_task(here, APP, game_id, HINT, asked["id"])["status"]
+
+
+def test_a_job_that_fails_does_not_stop_the_worker(here: House, redis: redis_py.Redis) -> None:
+    """Arguments that no use case would send."""
+    jobs = Queue("hints", connection=redis, serializer="json")
+    jobs.enqueue_call("workers.jobs.give_hint", kwargs={"scope": "x"}, job_id="wrong")
+    game_id = four_people(here)
+    asked = ask_hint(here, APP, game_id, None, {"iterations": 100}).body
+
+    work_off(redis, "hints")
+
+    assert fetch(redis, "wrong").is_failed
+    assert "done" == read_task(here, APP, game_id, HINT, asked["id"])["status"]
+
+
+def test_a_long_job_gives_signs_of_life_while_compiled_code_runs(
+    here: House, redis: redis_py.Redis
+) -> None:
+    """So that the sweep, or a reader, never takes it for dead."""
+    queue = RqQueue(redis, max_queued_jobs=9, job_timeout_s=60, dead_after_s=2.0)
+    game_id = four_people(here)
+    asked = ask_hint(here, APP, game_id, None, {"seconds": 3.5}).body
+    job_id = f"hint-{game_id}-{asked['id']}"
+    seen: list[tuple[str, bool]] = []
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(0.1):
+            is_active = queue.is_active(job_id)
+            seen.append((read_task(here, APP, game_id, HINT, asked["id"])["status"], is_active))
+
+    other = threading.Thread(target=look)
+    other.start()
+    began = time.monotonic()
+
+    work_off(redis, "hints")
+
+    is_over.set()
+    other.join()
+    assert time.monotonic() - began > 2.5
+    running = [is_active for status, is_active in seen if status == "running"]
+    assert len(running) > 10
+    assert all(running)
+
+
+def test_a_jobs_lines_carry_the_request_that_asked_for_it(
+    here: House, redis: redis_py.Redis, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the client's request to the worker's log, one id."""
+    from structlog.contextvars import bound_contextvars
+
+    from service.logs import configure_logs
+
+    game_id = four_people(here)
+    with bound_contextvars(request_id="asked-by-this"):
+        ask_hint(here, APP, game_id, None, {"iterations": 100})
+    root = logging.getLogger()
+    handlers = list(root.handlers)
+    configure_logs("info", "json")
+    try:
+        work_off(redis, "hints")
+    finally:
+        root.handlers[:] = handlers
+
+    lines: list[dict[str, Any]] = [
+        json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")
+    ]
+    (given,) = [line for line in lines if line["message"] == "hint_given"]
+    assert "asked-by-this" == given["request_id"]
+    assert given["job_id"].startswith(f"hint-{game_id}-")
