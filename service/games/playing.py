@@ -22,7 +22,7 @@ from service.rules.deal import DRAW_STOCK, PHASE_NAMES, Action, check_action
 from service.rules.match import play_in_match
 from service.rules.notation import action_from_json, action_to_json
 from service.rules.view import SeatView, view_match
-from service.rules.violations import IllegalAction, Violation
+from service.rules.violations import Violation
 
 
 def read_game(house: House, caller: Caller, game_id: str, seat: int | None) -> dict[str, Any]:
@@ -133,11 +133,8 @@ def check_playable(game: Game, viewer: Viewer, data: dict[str, Any]) -> Action:
     if seat is None:
         raise ValueError("only a seat plays")
     deal = game.match.deal
-    try:
-        action = action_from_json(data, seat)
-        violation = check_action(deal, seat, action.type, action.cards, action.meld)
-    except IllegalAction as error:
-        violation = error.violation if seat == deal.turn else Violation.NOT_YOUR_TURN
+    action = action_from_json(data)
+    violation = check_action(deal, seat, action.type, action.cards, action.meld)
     if violation != Violation.NONE:
         raise ActionRefused(Violation(violation), seat, legal_actions_json(game, viewer))
     return action
