@@ -1,0 +1,181 @@
+"""Actions over HTTP beside their floor, a bot's answer, memory: of the whole service at work."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench.figures import percentile, show, show_command
+from tests.e2e.harness import ROOT, Service, free_port, make_table, wait_until
+
+pytestmark = pytest.mark.bench
+
+CLIENTS = 4
+ROUND_S = 3.0
+ROUNDS = 7
+TURNS = 150
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Run the service as `make run` does, its lines written to where nobody reads them."""
+    subprocess.run([sys.executable, "-m", "workers", "warm"], cwd=ROOT, check=True, timeout=300)
+    running = Service(tmp_path_factory.mktemp("service"))
+    try:
+        yield running.start()
+    finally:
+        running.end()
+
+
+@pytest.fixture(scope="module")
+def floor_port(service: Service) -> Iterator[int]:
+    """Run the floor under the same gunicorn with the same settings, on the same Redis."""
+    port = free_port()
+    url = f"unix://{service.folder / 'data' / 'redis' / 'redis.sock'}?db=0"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "gunicorn", "--config", "python:service.gunicorn_conf"),
+            *("--bind", f"127.0.0.1:{port}", "tests.bench.floor:app"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "REDIS_URL": url, "WEB_CONCURRENCY": "2"},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: load("floor", port, 0.05, clients=1, check=False), 30)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def load(
+    kind: str, port: int, seconds: float, *, clients: int = CLIENTS, check: bool = True
+) -> list[float]:
+    """Let several clients make requests side by side; return the milliseconds of all requests."""
+    command = [sys.executable, "-m", "tests.bench.load", str(port), kind, str(seconds)]
+    running = [
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(clients)
+    ]
+    taken_ms: list[float] = []
+    for process in running:
+        out, err = process.communicate(timeout=seconds + 60)
+        if check:
+            assert process.returncode == 0, err.decode()
+        if process.returncode == 0:
+            taken_ms += json.loads(out)
+    return taken_ms
+
+
+def test_actions_a_second_beside_the_floor(service: Service, floor_port: int) -> None:
+    """Rounds of both in turn, so that what else the machine does falls on both alike."""
+    show_command("actions_a_second")
+    load("actions", service.port, 1.0)
+    load("floor", floor_port, 1.0)
+    rates: dict[str, list[float]] = {"actions": [], "floor": []}
+    taken_ms: dict[str, list[float]] = {"actions": [], "floor": []}
+    for _ in range(ROUNDS):
+        for kind, port in (("floor", floor_port), ("actions", service.port)):
+            answered = load(kind, port, ROUND_S)
+            rates[kind].append(len(answered) / ROUND_S)
+            taken_ms[kind] += answered
+    for kind, values in rates.items():
+        quantiles = ", ".join(
+            f"p{part:g} {percentile(taken_ms[kind], part / 100):.2f} ms" for part in (50, 95, 99)
+        )
+        show(f"{kind}, {CLIENTS} clients", values, "requests/s", f"; {quantiles}")
+    shares = [100 * a / f for a, f in zip(rates["actions"], rates["floor"], strict=True)]
+    show("actions to floor, round by round", shares, "% (aim: 50)")
+
+
+def test_a_bots_answer(service: Service) -> None:
+    """From before the POST of a person's discard to what the log says of the bots after it."""
+    show_command("bots_answer")
+    first_ms: list[float] = []
+    round_ms: list[float] = []
+    seen_ms: list[float] = []
+    rng = random.Random(1)
+    while len(first_ms) < TURNS:
+        table = make_table(service.app, f"bench-{rng.random()}", *("human", *["greedy"] * 3))
+        person = table.players[0]
+        while (game := person.await_turn(table.id, 0))["status"] == "playing":
+            actions = game["legal_actions"]
+            if len(actions) > 1 or game["deal"]["phase"] != "draw":
+                actions = [a for a in actions if a["type"] in ("draw_stock", "discard", "pass")]
+            action = rng.choice(actions or game["legal_actions"])
+            posted_at = time.time()
+            began = time.perf_counter()
+            played = person.must(201, "POST", f"{table.path}/actions", action)
+            if action["type"] != "discard" or played["game"]["deal"]["turn"] == 0:
+                continue
+            version = played["game"]["version"]
+            person.await_version(table.id, version + 1)
+            seen_ms.append(1000 * (time.perf_counter() - began))
+            after = person.await_turn(table.id, 0)
+            events = person.log(table.id, version)
+            first_ms.append(1000 * (_seconds(events[0]["at"]) - posted_at))
+            if after["deal"]["number"] == played["game"]["deal"]["number"]:
+                round_ms.append(1000 * (_seconds(events[-1]["at"]) - posted_at))
+    show("POST to the bot's first action in the log (greedy)", first_ms, "ms (aim: 30)")
+    show("POST to that action seen by a client's long poll", seen_ms, "ms")
+    show("POST to the last of three bots' whole turns in the log", round_ms, "ms")
+
+
+def _seconds(at: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(at).timestamp()
+
+
+def test_memory(service: Service) -> None:
+    """After the service has worked: resident (RSS), and the part that is its own (USS)."""
+    show_command("memory")
+    load("actions", service.port, 1.0)
+    table = make_table(service.app, "bench-memory", "human", *["greedy"] * 3)
+    person = table.players[0]
+    person.await_turn(table.id, 0)
+    person.must(200, "POST", f"{table.path}/hints", {"seconds": 1.0}, Prefer="wait=20")
+    gunicorn = service.child("gunicorn")
+    assert gunicorn is not None
+    processes = [("API process", pid) for pid in children_of(gunicorn)]
+    processes += [
+        ("gunicorn's arbiter", gunicorn),
+        ("worker of bots", service.worker("bots")),
+        ("worker of hints", service.worker("hints")),
+    ]
+    for name, pid in processes:
+        resident, own = memory_mb(pid)
+        print(f"\n{name}: {resident:.0f} MB resident, {own:.0f} MB of them its own", end="")
+    for pid in children_of(service.worker("bots")):
+        resident, own = memory_mb(pid)
+        print(
+            f"\nsweep of the bots' queue: {resident:.0f} MB resident, {own:.0f} MB its own", end=""
+        )
+
+
+def children_of(parent: int) -> list[int]:
+    """Return the direct children of a process."""
+    return [
+        int(pid)
+        for task in Path(f"/proc/{parent}/task").iterdir()
+        for pid in (task / "children").read_text().split()
+    ]
+
+
+def memory_mb(pid: int) -> tuple[float, float]:
+    """Return resident and private memory of a process, in MB of 10**6 bytes."""
+    sizes: dict[str, int] = {}
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
+        name, kilobytes = line.split()[:2]
+        sizes[name.rstrip(":")] = int(kilobytes)
+    own = sizes["Private_Clean"] + sizes["Private_Dirty"]
+    return sizes["Rss"] * 1024 / 1e6, own * 1024 / 1e6

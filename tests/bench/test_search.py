@@ -1,0 +1,95 @@
+"""The search alone, on one core: playouts and iterations a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from service.rules.match import Match, play_in_match, start_match
+from service.rules.view import SeatView, view_match
+from tests.bench.figures import show, show_command
+from workers.bots.registry import BOTS
+from workers.search.search import Search
+from workers.warmup import choose_cache, warm_up
+
+pytestmark = pytest.mark.bench
+
+ROUNDS = 15
+ROUND_S = 0.4
+MID_DEAL_ACTIONS = 45
+"""About the middle of a deal between greedy players."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm_kernels() -> None:
+    """Compile before anything is measured."""
+    warm_up(choose_cache())
+
+
+def position(actions: int) -> SeatView:
+    """Return the view of the seat to move after so many actions of greedy players, and on until it
+    has something to choose.
+    """
+    match: Match = start_match("bench", 0)
+    while True:
+        view = view_match(match, match.deal.turn)
+        if actions <= 0 and len(Search(view, "bench", 1).moves()) > 1:
+            return view
+        play_in_match(match, match.deal.turn, BOTS["greedy"].decide(view, "bench").action)
+        actions -= 1
+
+
+POSITIONS = {"first turn": 0, "mid-deal": MID_DEAL_ACTIONS}
+
+
+def rates(run: Callable[[int], None], chunk: int) -> list[float]:
+    """Return how many a second `run(chunk)` does, round by round."""
+    found = []
+    for _ in range(ROUNDS):
+        done = 0
+        began = time.perf_counter()
+        while (spent := time.perf_counter() - began) < ROUND_S:
+            run(chunk)
+            done += chunk
+        found.append(done / spent)
+    return found
+
+
+@pytest.mark.parametrize("where", POSITIONS)
+def test_search_iterations_a_second(where: str) -> None:
+    """Of the tree search, in one tree that grows from round to round as in a long hint."""
+    show_command("search_iterations")
+    search = Search(position(POSITIONS[where]), "bench", 4_000_000)
+    search.run(2_000)
+
+    show(f"iterations of the tree search, {where}", rates(search.run, 2_000), "/s")
+
+
+@pytest.mark.parametrize("where", POSITIONS)
+def test_search_playouts_a_second(where: str) -> None:
+    """Deals of the unseen cards, each played out by the rules of thumb after a first move."""
+    show_command("search_playouts")
+    search = Search(position(POSITIONS[where]), "bench", 2_000)
+    search.run(2_000)
+    codes = [move.code for move in search.ranking()[:2]]
+
+    def run(playouts: int) -> None:
+        search.sample(codes, playouts // len(codes))
+
+    show(f"playouts of whole deals, {where}", rates(run, 2_000), "/s (aim: 100,000)")
+
+
+@pytest.mark.parametrize("level", [level for level in BOTS if level != "random"])
+def test_search_time_of_a_decision(level: str) -> None:
+    """Of each level, in mid-deal."""
+    show_command("search_time")
+    view = position(MID_DEAL_ACTIONS)
+    taken_ms = []
+    for number in range(9):
+        began = time.perf_counter()
+        BOTS[level].decide(view, str(number))
+        taken_ms.append(1000 * (time.perf_counter() - began))
+
+    show(f"a decision of {level}, mid-deal", taken_ms, "ms")
