@@ -46,12 +46,14 @@ def test_what_is_no_json_is_refused(store: MemoryStore, table: Table, raw: bytes
     """400 on every path that takes a body; nothing changes."""
     before = store.load(table.id)
     token = table.tokens[table.turn]
+    table.api.post("/games", raw=b"", headers=JSON)
     for path in ("actions", "hints", "bot-moves"):
-        began = time.perf_counter()
+        began = time.thread_time()
         answer = table.api.post(f"{table.path}/{path}", raw=raw, token=token, headers=JSON)
         assert answer.status == 400
         assert answer.json["type"] == "/docs/problems/not-json"
-        assert time.perf_counter() - began < 0.5
+        # Of this thread's work, as other programs may hold it up.
+        assert time.thread_time() - began < 0.1
     assert table.api.post("/games", raw=raw, headers=JSON).status == 400
 
     assert store.load(table.id) == before

@@ -124,8 +124,8 @@ class KnownLevel(validate.Validator):
 
     @property
     def choices(self) -> list[str]:
-        """The names, weakest first; for the document."""
-        return [level["level"] for level in bot_levels()]
+        """The names, in an order that new ratings do not change; for the document."""
+        return sorted(level["level"] for level in bot_levels())
 
     def __call__(self, value: str) -> str:
         """Return `value`; raises ValidationError when there is no such level."""
