@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,7 @@ def test_another_format_is_refused_and_left_untouched(found: object) -> None:
     table = open_table("hhho")
     strange = {"format": found, "state": ["of", "another", "release"]}
     table.store.commit(Commit(table.game_id, 1, "open", strange, {"version": 1}))
-    uses = [
+    uses: list[Callable[[], object]] = [
         lambda: read_game(table.house, APP, table.game_id, None),
         lambda: join_game(table.house, table.game_id, 3, None),
         lambda: abandon_game(table.house, APP, table.game_id),

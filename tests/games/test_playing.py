@@ -418,7 +418,7 @@ class Racing(MemoryStore):
     """A store in which somebody else is faster, so many times."""
 
     lost = 0
-    rival: Callable[[], None] | None = None
+    rival: Callable[[], object] | None = None
 
     def commit(self, commit: Commit) -> CommitResult:
         """Let the rival go first."""
@@ -444,7 +444,7 @@ def racing_table(players: str = "hhoo") -> tuple[Table, Racing]:
 
 def test_a_request_without_a_version_that_lost_a_race_is_judged_as_if_it_came_later() -> None:
     table, store = racing_table()
-    store.rival = lambda: join_game(table.house, table.game_id, 2, "Rival") and None
+    store.rival = lambda: join_game(table.house, table.game_id, 2, "Rival")
     store.lost = 1
 
     body = join_game(table.house, table.game_id, 3, "Slow").body
@@ -455,7 +455,7 @@ def test_a_request_without_a_version_that_lost_a_race_is_judged_as_if_it_came_la
 
 def test_who_lost_the_race_for_a_seat_is_told_that_it_is_taken() -> None:
     table, store = racing_table()
-    store.rival = lambda: join_game(table.house, table.game_id, 3, "Rival") and None
+    store.rival = lambda: join_game(table.house, table.game_id, 3, "Rival")
     store.lost = 1
 
     with pytest.raises(SeatTaken):

@@ -278,7 +278,8 @@ def test_a_redis_that_hangs_holds_a_caller_up_for_the_time_limit_only(server: Re
         assert server.process is not None
         server.process.send_signal(signal.SIGSTOP)
         try:
-            for use in (lambda: store.load("g"), store.ping):
+            uses: list[Callable[[], object]] = [lambda: store.load("g"), store.ping]
+            for use in uses:
                 began = time.monotonic()
                 with pytest.raises(StoreUnavailable):
                     use()
@@ -418,7 +419,7 @@ def test_a_commit_repeated_after_another_one_is_still_reported_as_done(
     make_game(store, versions=1)
     script = load_script(redis, "commit")
     script_keys = [keys.state_key("g"), keys.log_key("g")]
-    arguments = [2, "{}", 60, '{"version":2}', b"id of the commit"]
+    arguments: list[str | int | bytes] = [2, "{}", 60, '{"version":2}', b"id of the commit"]
     script(keys=script_keys, args=arguments)
     store.commit(Commit("g", 3, "playing", {}, entry(3)))
 
