@@ -36,12 +36,12 @@ def kernel(function: F) -> F:
 
 def popcount(mask: int) -> int:
     """Count the cards in `mask` (a non-negative int below 2**63)."""
-    return mask.bit_count()
+    return int(mask).bit_count()
 
 
 def lowest_card(mask: int) -> int:
     """Return the index of the lowest bit of `mask`, which must not be 0."""
-    return (mask & -mask).bit_length() - 1
+    return int(mask & -mask).bit_length() - 1
 
 
 def register_kernels() -> None:

@@ -76,7 +76,7 @@ def follow_tree(nodes, node, world, scratch):
         listed[moves[i]] = stamps[0]
     child = most_visited(nodes, node, listed, stamps[0])
     if child:
-        apply_move(world, nodes[child].code)
+        apply_move(world, int(nodes[child].code))
     return child
 
 

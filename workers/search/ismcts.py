@@ -162,7 +162,7 @@ def descend(nodes, used, world, scratch, exploration, rng):
             used += 1
         if child == 0:
             break
-        previous = nodes[child].code
+        previous = int(nodes[child].code)
         apply_move(world, previous)
         depth += 1
         path[depth] = child

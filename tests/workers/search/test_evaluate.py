@@ -53,7 +53,7 @@ def test_sampling_learns_nothing():
 
 
 def test_the_interval_holds_the_average_of_many_worlds():
-    """Of 95 % intervals, a share that 95 % allows holds the average of forty times as many worlds."""
+    """Of 95 % intervals, enough hold the average of forty times as many worlds."""
     held = total = 0
     for deal in positions(60):
         search, (small,) = sampled(deal, count=1, samples=250)

@@ -128,7 +128,8 @@ for view, iterations in json.load(sys.stdin):
     search = Search(view_from_json(view), "twice", iterations)
     search.run(iterations)
     samples = search.sample([move.code for move in search.ranking()[:2]], 20)
-    found.append([[m.code, m.visits, m.mean] for m in search.ranking()] + [s.sums.tolist() for s in samples])
+    ranking = [[m.code, m.visits, m.mean] for m in search.ranking()]
+    found.append(ranking + [s.sums.tolist() for s in samples])
 print(json.dumps(found))
 """
 
@@ -149,7 +150,7 @@ def run_in_process(work: list[object], **env: str) -> object:
 
 @pytest.mark.slow
 def test_interpreted_and_compiled_searches_agree_to_the_bit():
-    """2,000 iterations late in a deal, and shorter ones at every stage, in processes of their own."""
+    """2,000 iterations late in a deal, shorter ones at every stage, in two processes."""
     late = min(positions(60), key=lambda deal: deal.stock_count)
     work: list[object] = [(view_to_json(view_deal(late, late.turn)), 2000)]
     work += [(view_to_json(view_deal(deal, deal.turn)), 60) for deal in positions(8)]

@@ -1,0 +1,1 @@
+"""Opponents that never change, so that strength can be compared across versions."""

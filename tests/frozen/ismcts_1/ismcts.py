@@ -1,0 +1,223 @@
+"""Single-observer information-set Monte Carlo tree search (SO-ISMCTS).
+
+Cowling, Powley and Whitehouse, "Information Set Monte Carlo Tree Search", IEEE TCIAIG 4(2), 2012,
+section IV. One tree from the searcher's view; every iteration deals the unknown cards anew
+(`determinize`), goes down by upper confidence bounds over the moves that are legal in this world,
+adds one node, plays to the end of the deal, and credits the path. A move's bound counts how often
+it was available, not how often its parent was visited.
+
+Nodes are keyed by the sequence of moves as the searcher would see it. The tree is a flat array of
+records; nothing is allocated after the start."""
+
+import math
+
+import numpy as np
+
+from service.rules.deal import OVER
+from tests.frozen.ismcts_1._compile import search_kernel
+from tests.frozen.ismcts_1.determinize import determinize
+from tests.frozen.ismcts_1.moves import CODE_COUNT, MAX_MOVES, apply_move, is_reordered, list_moves
+from tests.frozen.ismcts_1.playout import play_out
+from tests.frozen.ismcts_1.rng import below
+from tests.frozen.ismcts_1.world import margin_of
+
+NODE = np.dtype(
+    [
+        ("total", np.float64),
+        ("visits", np.int32),
+        ("available", np.int32),
+        ("first_child", np.int32),
+        ("next_sibling", np.int32),
+        ("code", np.int16),
+        ("seat", np.int16),
+    ],
+    align=True,
+)
+"""One node: the sum of values for team 0, visits, how often its move was legal when its parent was
+passed, links (0: none), the move that leads to it and the seat that makes it."""
+
+MAX_DEPTH = 400
+"""Longer than any path: a deal has at most 4 * 27 turns with stock, and a node is added only once
+an iteration.
+"""
+
+_LOG_TABLE_SIZE = 4096
+_LOG_GRID = 2**-32
+LOGS = np.array(
+    [0.0] + [round(math.log(n) / _LOG_GRID) * _LOG_GRID for n in range(1, _LOG_TABLE_SIZE)]
+)
+"""Natural logarithms on a grid coarser than any library's error, so that every machine has the same
+ones.
+"""
+LOG_2 = round(math.log(2) / _LOG_GRID) * _LOG_GRID
+
+
+@search_kernel
+def log_of(count):
+    """Return the natural logarithm of a positive int, within 2**-12."""
+    doublings = 0
+    while count >= _LOG_TABLE_SIZE:
+        count >>= 1
+        doublings += 1
+    return LOGS[count] + doublings * LOG_2
+
+
+@search_kernel
+def value_of(margin, values, offset):
+    """Return the value of a margin (points for team 0) from the table `values`, whose middle
+    `offset` is margin 0.
+    """
+    place = margin + offset
+    if place < 0:
+        place = 0
+    if place >= len(values):
+        place = len(values) - 1
+    return values[place]
+
+
+@search_kernel
+def keep_ordered(moves, count, previous, listed, marks, stamp):
+    """Drop the moves that belong in front of `previous` (`is_reordered`) from `moves`; return how
+    many are left.
+
+    `listed[code]` is the stamp of the step that last listed the move, `marks[code]` that of the
+    step that kept it."""
+    kept = 0
+    for i in range(count):
+        code = moves[i]
+        was_listed = listed[code] == stamp - 1
+        listed[code] = stamp
+        if not (was_listed and is_reordered(code, previous)):
+            marks[code] = stamp
+            moves[kept] = code
+            kept += 1
+    return kept
+
+
+@search_kernel
+def best_child(nodes, parent, sign, marks, stamp, exploration):
+    """Return the child with the highest bound for the mover (`sign`: 1 for team 0, -1 for team 1),
+    or 0; count availability.
+
+    Only children whose move is legal in this world (`marks`) take part; their marks are cleared, so
+    that what stays marked is untried."""
+    best = 0
+    best_bound = -1e300
+    child = nodes[parent].first_child
+    while child:
+        node = nodes[child]
+        if marks[node.code] == stamp:
+            marks[node.code] = 0
+            node.available += 1
+            spread = math.sqrt(log_of(node.available) / node.visits)
+            bound = sign * node.total / node.visits + exploration * spread
+            if bound > best_bound:
+                best, best_bound = child, bound
+        child = node.next_sibling
+    return best
+
+
+@search_kernel
+def add_node(nodes, used, parent, code, seat):
+    """Write node number `used` as the first child of `parent`."""
+    node = nodes[used]
+    node.total = 0.0
+    node.visits = 0
+    node.available = 1
+    node.first_child = 0
+    node.next_sibling = nodes[parent].first_child
+    node.code = code
+    node.seat = seat
+    nodes[parent].first_child = used
+
+
+@search_kernel
+def descend(nodes, used, world, scratch, exploration, rng):
+    """Go from the root to a new node or to the end of the deal, playing in `world`; return the
+    nodes used and the path's length.
+
+    `scratch` is the tuple (moves, listed, marks, path, stamp); stamp is an array of one.
+    """
+    moves, listed, marks, path, stamps = scratch
+    stamps[0] += 1
+    node = 0
+    depth = 0
+    previous = -1
+    path[0] = 0
+    while world.phase != OVER:
+        stamps[0] += 1
+        stamp = stamps[0]
+        count = keep_ordered(moves, list_moves(world, moves), previous, listed, marks, stamp)
+        sign = 1.0 if world.turn & 1 == 0 else -1.0
+        child = best_child(nodes, node, sign, marks, stamp, exploration)
+        untried = 0
+        for i in range(count):
+            if marks[moves[i]] == stamp:
+                moves[untried] = moves[i]
+                untried += 1
+        is_new = untried > 0 and used < len(nodes)
+        if is_new:
+            child = used
+            add_node(nodes, used, node, moves[below(rng, untried)], world.turn)
+            used += 1
+        if child == 0:
+            break
+        previous = nodes[child].code
+        apply_move(world, previous)
+        depth += 1
+        path[depth] = child
+        node = child
+        if is_new or depth == MAX_DEPTH - 1:
+            break
+    return used, depth + 1
+
+
+@search_kernel
+def run_iterations(
+    template,
+    unseen,
+    counts,
+    nodes,
+    used,
+    iterations,
+    worlds,
+    scratch,
+    weights,
+    values,
+    exploration,
+    rng,
+):
+    """Run `iterations` of the search; return how many nodes are used then.
+
+    `template`, `unseen`, `counts` describe what is known (`determinize.py`); `worlds` has room for
+    one world; `values` is the table of `value_of`. Root statistics stand in the children of node 0.
+    """
+    world = worlds[0]
+    path = scratch[3]
+    offset = len(values) // 2
+    for _ in range(iterations):
+        determinize(template[0], unseen, counts, world, rng)
+        used, length = descend(nodes, used, world, scratch, exploration, rng)
+        play_out(world, weights, rng)
+        value = value_of(margin_of(world), values, offset)
+        for i in range(length):
+            node = nodes[path[i]]
+            node.visits += 1
+            node.total += value
+    return used
+
+
+def new_scratch() -> tuple[np.ndarray, ...]:
+    """Return the working arrays of one search."""
+    return (
+        np.zeros(MAX_MOVES, np.int64),
+        np.zeros(CODE_COUNT, np.int64),
+        np.zeros(CODE_COUNT, np.int64),
+        np.zeros(MAX_DEPTH, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+def new_tree(capacity: int) -> np.ndarray:
+    """Return room for `capacity` nodes, the root at 0."""
+    return np.zeros(capacity, NODE).view(np.recarray)

@@ -1,0 +1,102 @@
+"""A world: one full state of a deal, as the search holds it.
+
+The record has the rules' core fields (`CORE_FIELDS`) under the same names, so that the rules' own
+functions run on it. Cards of the stock and the pile are single bytes: a copy is 240 bytes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.rules.deal import CORE_FIELDS, Deal
+from service.rules.score import GOING_OUT_BONUS, points
+from service.rules.view import SeatView
+from tests.frozen.ismcts_1._compile import search_kernel
+
+_BYTE_FIELDS = {"stock", "pile"}
+WORLD = np.dtype(
+    [
+        (name, np.int8 if name in _BYTE_FIELDS else np.int64, (length,))
+        if length
+        else (name, np.int64)
+        for name, length in CORE_FIELDS
+    ],
+    align=True,
+)
+"""Record of the core fields."""
+
+Worlds = NDArray[np.void]
+
+
+def new_worlds(count: int) -> Worlds:
+    """Return `count` empty worlds; element i has its fields as attributes."""
+    return np.zeros(count, WORLD).view(np.recarray)
+
+
+def world_of_deal(deal: Deal) -> Worlds:
+    """Return one world, equal to `deal`."""
+    worlds = new_worlds(1)
+    for name, _length in CORE_FIELDS:
+        worlds[0][name] = getattr(deal, name)
+    return worlds
+
+
+def template_of_view(view: SeatView) -> Worlds:
+    """Return one world with everything that the viewer sees and nothing else: other hands hold
+    their known cards only, the stock is empty but counted.
+
+    `determinize` fills in the rest. Raises ValueError for a spectator, who has no hand to play.
+    """
+    if view.seat is None:
+        raise ValueError("a spectator plays no cards")
+    worlds = new_worlds(1)
+    world = worlds[0]
+    world["hands"] = view.known
+    world["hands"][view.seat] = view.hand
+    world["known"] = view.known
+    world["laid"] = view.laid
+    for name in ("turn", "dealer", "phase", "due", "passes", "stock_count"):
+        world[name] = getattr(view, name)
+    world["went_out"] = -1
+    world["pile_count"] = len(view.pile)
+    world["pile"][: len(view.pile)] = view.pile
+    for meld in view.melds:
+        field = "table_sets" if meld.kind == 1 else "table_runs"
+        for card in meld.cards:
+            world[field] |= 1 << card
+    return worlds
+
+
+@search_kernel
+def copy_world(source, target):
+    """Make `target` equal to `source`; both are records. Only the part of the stock and the pile in
+    use is copied.
+    """
+    for seat in range(4):
+        target.hands[seat] = source.hands[seat]
+        target.known[seat] = source.known[seat]
+    target.laid[0] = source.laid[0]
+    target.laid[1] = source.laid[1]
+    target.table_sets = source.table_sets
+    target.table_runs = source.table_runs
+    target.turn = source.turn
+    target.dealer = source.dealer
+    target.phase = source.phase
+    target.due = source.due
+    target.passes = source.passes
+    target.went_out = source.went_out
+    target.stock_count = source.stock_count
+    target.pile_count = source.pile_count
+    for place in range(source.stock_count):
+        target.stock[place] = source.stock[place]
+    for place in range(source.pile_count):
+        target.pile[place] = source.pile[place]
+
+
+@search_kernel
+def margin_of(world):
+    """Return team 0's points less team 1's, as if the deal ended now (R26 to R31)."""
+    margin = world.laid[0] - world.laid[1]
+    margin -= points(world.hands[0]) + points(world.hands[2])
+    margin += points(world.hands[1]) + points(world.hands[3])
+    if world.went_out >= 0:
+        margin += GOING_OUT_BONUS if world.went_out & 1 == 0 else -GOING_OUT_BONUS
+    return margin
