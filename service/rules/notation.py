@@ -95,7 +95,7 @@ def action_to_json(action: Action) -> dict[str, Any]:
     return result
 
 
-def action_from_json(data: dict[str, Any], _seat: Seat = 0) -> Action:
+def action_from_json(data: dict[str, Any]) -> Action:
     """Return the action that a well-formed ACTION names; raises BadNotation for any other shape.
 
     A card named twice and a meld that cannot be have the right shape: the rules refuse them in
