@@ -177,9 +177,3 @@ def _problem_html(kind: Kind) -> str:
         f"<p><code>{problem_type(kind)}</code>, status {kind.status}</p>"
         f"<p>{html.escape(kind.meaning)}</p></section>"
     )
-
-
-@pages.get("/")
-def root() -> Response:
-    """Lead to the docs."""
-    return Response(status=302, headers={"Location": "/docs"})

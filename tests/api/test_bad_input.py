@@ -46,6 +46,7 @@ def test_what_is_no_json_is_refused(store: MemoryStore, table: Table, raw: bytes
     """400 on every path that takes a body; nothing changes."""
     before = store.load(table.id)
     token = table.tokens[table.turn]
+    # The first check of a problem reads the document, which is no work of the service.
     table.api.post("/games", raw=b"", headers=JSON)
     for path in ("actions", "hints", "bot-moves"):
         began = time.thread_time()

@@ -120,13 +120,6 @@ def test_the_document_is_served_with_a_tag(api: ApiClient) -> None:
     assert again.status == 304
 
 
-def test_the_root_leads_to_the_docs(api: ApiClient) -> None:
-    """Until there is a table to play at."""
-    answer = api.get("/")
-
-    assert (answer.status, answer.headers["Location"]) == (302, "/docs")
-
-
 def test_the_rules_are_told_whole(api: ApiClient) -> None:
     """GET /rules: R1 to R33 in order, each with a section and a text; in English for now."""
     answer = api.get("/rules", headers={"Accept-Language": "fi, eo;q=0.5"})
