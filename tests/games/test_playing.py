@@ -393,27 +393,6 @@ def test_of_one_request_sent_by_many_at_once_one_is_played_and_all_are_answered_
     assert table.version == 1
 
 
-def test_forty_joins_of_four_seats_give_four_tokens() -> None:
-    table = open_table("oooo")
-
-    def join(number: int) -> str | None:
-        try:
-            return str(join_game(table.house, table.game_id, number % 4, None).body["token"])
-        except SeatTaken:
-            return None
-        except TooManyRaces:
-            return None
-
-    tokens = [token for token in at_once(40, join) if token]
-    for seat in table.game.open_seats:
-        tokens.append(join_game(table.house, table.game_id, seat, None).body["token"])
-
-    assert len(tokens) == len(set(tokens)) == 4
-    game = table.game
-    assert (game.status, game.version, game.open_seats) == ("playing", 4, [])
-    assert len({holder.token_hash for holder in game.seats}) == 4
-
-
 class Racing(MemoryStore):
     """A store in which somebody else is faster, so many times."""
 

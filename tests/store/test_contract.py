@@ -11,8 +11,13 @@ from typing import Any, TypeVar
 import pytest
 import redis as redis_py
 
+from service.games.access import AppCaller, hash_secret
+from service.games.changing import load_game
+from service.games.errors import SeatTaken
+from service.games.hosting import GameOrder, SeatOrder, create_game, join_game
+from service.games.house import House
 from service.games.ports import Answer, Commit, CommitResult, GameStore, Loaded, RequestKey
-from service.store.memory import MemoryStore
+from service.store.memory import MemoryQueue, MemoryStore
 from service.store.redis_store import RedisStore
 
 STATE: dict[str, Any] = {"format": 1, "hand": 2**55 + 1, "names": ["Ana", "Ö\u2028"], "none": None}
@@ -151,6 +156,29 @@ def test_changes_that_are_judged_anew_after_a_lost_race_are_all_done(store: Game
     log = store.read_log("g", 0)
     assert [entry["version"] for entry in log] == list(range(1, 21))
     assert sorted(int(entry["by"]) for entry in log) == list(range(20))
+
+
+def test_forty_joins_of_four_seats_give_four_tokens(store: GameStore) -> None:
+    """The same through the use cases, which judge a request without a version anew: whoever joins
+    gets a seat or is told that it is taken."""
+    secrets = iter(range(1000))
+    house = House(store, MemoryQueue(), time.time, lambda _size: f"secret-{next(secrets):09}")
+    seats = tuple(SeatOrder("open") for _ in range(4))
+    game_id = create_game(house, AppCaller("app"), GameOrder(seats)).body["game"]["id"]
+
+    def join(number: int) -> str | None:
+        try:
+            return str(join_game(house, game_id, number % 4, None).body["token"])
+        except SeatTaken:
+            return None
+
+    tokens = [token for token in at_once(40, join) if token]
+
+    assert len(tokens) == len(set(tokens)) == 4
+    game = load_game(house, game_id)
+    assert (game.status, game.version) == ("playing", 4)
+    assert {holder.token_hash for holder in game.seats} == set(map(hash_secret, tokens))
+    assert sorted(entry["seat"] for entry in store.read_log(game_id, 0)) == [0, 1, 2, 3]
 
 
 # Requests with a key.
