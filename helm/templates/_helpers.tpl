@@ -1,0 +1,182 @@
+{{- define "rummy.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "rummy.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "rummy.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "rummy.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "rummy.selector" -}}
+app.kubernetes.io/name: {{ include "rummy.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- /* Labels of everything; called with (dict "root" $ "component" "api"). */}}
+{{- define "rummy.labels" -}}
+{{ include "rummy.selector" .root }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- /* An image's name: by digest where there is one. Called with (dict "image" … "tag" default). */}}
+{{- define "rummy.image" -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" .image.repository .image.digest }}
+{{- else -}}
+{{- printf "%s:%s" .image.repository (default .tag .image.tag) }}
+{{- end }}
+{{- end }}
+
+{{- define "rummy.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "rummy.fullname" .) .Values.serviceAccount.name }}
+{{- else -}}
+{{- required "serviceAccount.name: name the account, or let the chart make one (serviceAccount.create)" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- /* The level `restricted` of the pod security standards, and a read-only root. */}}
+{{- define "rummy.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ default 10001 . }}
+runAsGroup: {{ default 10001 . }}
+fsGroup: {{ default 10001 . }}
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "rummy.containerSecurity" -}}
+allowPrivilegeEscalation: false
+capabilities: {drop: [ALL]}
+privileged: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+{{- end }}
+
+{{- /* What every pod of ours says about where it runs. Called with (dict "root" "component" "pod"). */}}
+{{- define "rummy.placement" -}}
+serviceAccountName: {{ include "rummy.serviceAccountName" .root }}
+automountServiceAccountToken: false
+# Else a service named like a setting would be read as one.
+enableServiceLinks: false
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- include "rummy.podSecurity" 0 | nindent 2 }}
+topologySpreadConstraints:
+  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "rummy.selector" $.root | nindent 8 }}
+        app.kubernetes.io/component: {{ $.component }}
+  {{- end }}
+{{- with .pod.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .pod.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .pod.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .pod.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* One Redis as JSON: url, host, port, database, tls, username, password (a secret's name and
+       key). Called with (dict "root" $ "use" "state" or "queue"). */}}
+{{- define "rummy.redis" -}}
+{{- $redis := .root.Values.redis }}
+{{- $given := index $redis .use }}
+{{- if and (eq .use "queue") (not $given.url) }}{{ $given = $redis.state }}{{ end }}
+{{- if $redis.trial.enabled }}
+{{- $host := printf "%s-redis" (include "rummy.fullname" .root) }}
+{{- dict "scheme" "redis" "host" $host "port" 6379 "database" 0 "username" "" "password" dict "rest" (printf "%s:6379/0" $host) | toJson }}
+{{- else }}
+{{- $scheme := (splitList "://" $given.url) | first }}
+{{- $rest := trimPrefix (printf "%s://" $scheme) $given.url }}
+{{- $hostPort := (splitList "/" $rest) | first }}
+{{- $port := regexFind ":[0-9]+$" $hostPort | trimPrefix ":" | default "6379" }}
+{{- $host := regexReplaceAll ":[0-9]+$" $hostPort "" }}
+{{- $database := regexFind "/[0-9]+$" $rest | trimPrefix "/" | default "0" }}
+{{- $password := dict }}
+{{- if $given.passwordSecret.name }}{{ $password = $given.passwordSecret }}{{ end }}
+{{- dict "scheme" $scheme "host" $host "port" ($port | int) "database" ($database | int) "username" $given.username "password" $password "rest" (printf "%s:%s/%s" $host $port $database) | toJson }}
+{{- end }}
+{{- end }}
+
+{{- /* The two variables of one Redis. Called with (dict "root" "use" "variable"). */}}
+{{- define "rummy.redisEnv" -}}
+{{- $redis := include "rummy.redis" . | fromJson }}
+{{- $login := "" }}
+{{- if $redis.password }}
+{{- $login = printf "%s:$(%s_PASSWORD)@" $redis.username .variable }}
+- name: {{ .variable }}_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ $redis.password.name }}
+      key: {{ $redis.password.key }}
+{{- else if $redis.username }}
+{{- $login = printf "%s@" $redis.username }}
+{{- end }}
+{{- $query := "" }}
+{{- if and (eq $redis.scheme "rediss") .root.Values.redis.caSecret.name }}
+{{- $query = "?ssl_ca_certs=/etc/redis-ca/ca.crt" }}
+{{- end }}
+- name: {{ .variable }}
+  value: {{ printf "%s://%s%s%s" $redis.scheme $login $redis.rest $query | quote }}
+{{- end }}
+
+{{- define "rummy.env" -}}
+envFrom:
+  - configMapRef:
+      name: {{ include "rummy.fullname" . }}
+env:
+  {{- include "rummy.redisEnv" (dict "root" . "use" "state" "variable" "REDIS_URL") | nindent 2 }}
+  {{- include "rummy.redisEnv" (dict "root" . "use" "queue" "variable" "QUEUE_REDIS_URL") | nindent 2 }}
+{{- end }}
+
+{{- define "rummy.mounts" -}}
+- name: tmp
+  mountPath: /tmp
+{{- if .Values.redis.caSecret.name }}
+- name: redis-ca
+  mountPath: /etc/redis-ca
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "rummy.volumes" -}}
+# Heartbeats, counters and the copy of the compiled kernels: some megabytes, in memory.
+- name: tmp
+  emptyDir: {medium: Memory, sizeLimit: 64Mi}
+{{- if .Values.redis.caSecret.name }}
+- name: redis-ca
+  secret:
+    secretName: {{ .Values.redis.caSecret.name }}
+    items: [{key: {{ .Values.redis.caSecret.key }}, path: ca.crt}]
+{{- end }}
+{{- end }}
+
+{{- /* One worker's values: the defaults, and what it says otherwise, as JSON. */}}
+{{- define "rummy.worker" -}}
+{{- mustMergeOverwrite (deepCopy .root.Values.workerDefaults) (index .root.Values.workers .queue) | toJson }}
+{{- end }}
