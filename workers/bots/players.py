@@ -12,6 +12,7 @@ from service.rules.deal import Action
 from service.rules.melds import RUN, SET, cards_to_lay_off, is_meld_of_kind, meld_kind
 from service.rules.view import MeldView, SeatView
 from workers.bots.base import Decision
+from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.moves import MAX_MOVES, action_of_move, list_moves
 from workers.search.playout import (
     DEFAULT_WEIGHTS,
@@ -28,7 +29,7 @@ from workers.search.playout import (
 )
 from workers.search.rng import below, new_rng
 from workers.search.search import DEFAULT_SETTINGS, Search, SearchSettings
-from workers.search.world import template_of_view
+from workers.search.world import new_worlds, template_of_view
 
 GREEDY_WEIGHTS = tuple(0 if place == W_NOISE else int(w) for place, w in enumerate(DEFAULT_WEIGHTS))
 
@@ -55,7 +56,11 @@ class RuleOfThumbBot:
         """Choose by the rules of thumb, with the chance that the weights ask for."""
         weights = np.array(self.weights, dtype=np.int64)
         rng = new_rng(seed, view.seat)
-        kind, cards = choose_step(template_of_view(view)[0], weights, rng)
+        # The rules of thumb look at how many cards others hold: fill in any, they see no faces.
+        worlds = new_worlds(1)
+        template = template_of_view(view)[0]
+        determinize(template, unseen_array(view), unknown_counts(view), worlds[0], rng)
+        kind, cards = choose_step(worlds[0], weights, rng)
         return Decision((_first_action(int(kind), int(cards), view),))
 
 

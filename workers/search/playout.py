@@ -165,9 +165,8 @@ def next_tabling(world, may_meld):
 @search_kernel
 def table_greedily(world, weights):
     """Meld and lay off all that can be, the card of R11 first; new melds may be held back."""
-    may_meld = not is_held_back(world, weights)
     while world.phase != OVER:
-        cards, kind, is_new = next_tabling(world, may_meld)
+        cards, kind, is_new = next_tabling(world, not is_held_back(world, weights))
         if kind == NO_MELD:
             return
         if kind == SET and is_new:
