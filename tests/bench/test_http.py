@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,14 @@ ROUNDS = 7
 TURNS = 150
 
 
+@dataclass(frozen=True)
+class Floor:
+    """The running app of `floor.py`: its port, and gunicorn's process."""
+
+    port: int
+    pid: int
+
+
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Run the service as `make run` does, its lines written to where nobody reads them."""
@@ -36,7 +46,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def floor_port(service: Service) -> Iterator[int]:
+def floor(service: Service) -> Iterator[Floor]:
     """Run the floor under the same gunicorn with the same settings, on the same Redis."""
     port = free_port()
     url = f"unix://{service.folder / 'data' / 'redis' / 'redis.sock'}?db=0"
@@ -51,7 +61,7 @@ def floor_port(service: Service) -> Iterator[int]:
     )
     try:
         wait_until(lambda: load("floor", port, 0.05, clients=1, check=False), 30)
-        yield port
+        yield Floor(port, process.pid)
     finally:
         process.terminate()
         process.wait()
@@ -76,16 +86,22 @@ def load(
     return taken_ms
 
 
-def test_actions_a_second_beside_the_floor(service: Service, floor_port: int) -> None:
+def test_actions_a_second_beside_the_floor(service: Service, floor: Floor) -> None:
     """Rounds of both in turn, so that what else the machine does falls on both alike."""
     show_command("actions_a_second")
     load("actions", service.port, 1.0)
-    load("floor", floor_port, 1.0)
+    load("floor", floor.port, 1.0)
     rates: dict[str, list[float]] = {"actions": [], "floor": []}
+    cpu_ms: dict[str, list[float]] = {"actions": [], "floor": []}
     taken_ms: dict[str, list[float]] = {"actions": [], "floor": []}
+    web = {"floor": floor.pid, "actions": pid_of_web(service)}
     for _ in range(ROUNDS):
-        for kind, port in (("floor", floor_port), ("actions", service.port)):
+        for kind, port in (("floor", floor.port), ("actions", service.port)):
+            spent_before = cpu_s(children_of(web[kind]))
             answered = load(kind, port, ROUND_S)
+            cpu_ms[kind].append(
+                1000 * (cpu_s(children_of(web[kind])) - spent_before) / len(answered)
+            )
             rates[kind].append(len(answered) / ROUND_S)
             taken_ms[kind] += answered
     for kind, values in rates.items():
@@ -93,8 +109,11 @@ def test_actions_a_second_beside_the_floor(service: Service, floor_port: int) ->
             f"p{part:g} {percentile(taken_ms[kind], part / 100):.2f} ms" for part in (50, 95, 99)
         )
         show(f"{kind}, {CLIENTS} clients", values, "requests/s", f"; {quantiles}")
+        show(f"{kind}, processor time of the web processes a request", cpu_ms[kind], "ms")
     shares = [100 * a / f for a, f in zip(rates["actions"], rates["floor"], strict=True)]
     show("actions to floor, round by round", shares, "% (aim: 50)")
+    cpu_shares = [100 * f / a for a, f in zip(cpu_ms["actions"], cpu_ms["floor"], strict=True)]
+    show("the same by processor time, which other programs disturb less", cpu_shares, "%")
 
 
 def test_a_bots_answer(service: Service) -> None:
@@ -131,8 +150,6 @@ def test_a_bots_answer(service: Service) -> None:
 
 
 def _seconds(at: str) -> float:
-    from datetime import datetime
-
     return datetime.fromisoformat(at).timestamp()
 
 
@@ -144,8 +161,7 @@ def test_memory(service: Service) -> None:
     person = table.players[0]
     person.await_turn(table.id, 0)
     person.must(200, "POST", f"{table.path}/hints", {"seconds": 1.0}, Prefer="wait=20")
-    gunicorn = service.child("gunicorn")
-    assert gunicorn is not None
+    gunicorn = pid_of_web(service)
     processes = [("API process", pid) for pid in children_of(gunicorn)]
     processes += [
         ("gunicorn's arbiter", gunicorn),
@@ -160,6 +176,22 @@ def test_memory(service: Service) -> None:
         print(
             f"\nsweep of the bots' queue: {resident:.0f} MB resident, {own:.0f} MB its own", end=""
         )
+
+
+def pid_of_web(service: Service) -> int:
+    """Return gunicorn's process, whose children answer."""
+    found = service.child("gunicorn")
+    assert found is not None
+    return found
+
+
+def cpu_s(pids: list[int]) -> float:
+    """Return the processor time that these processes have used."""
+    ticks = 0
+    for pid in pids:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(state[11]) + int(state[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def children_of(parent: int) -> list[int]:

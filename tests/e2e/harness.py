@@ -13,7 +13,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -139,7 +138,6 @@ class Service:
     folder: Path
     env: dict[str, str] = field(default_factory=dict)
     port: int = field(default_factory=free_port)
-    lines: list[str] = field(default_factory=list)
 
     @property
     def base_url(self) -> str:
@@ -151,37 +149,38 @@ class Service:
         """The local app, which needs no key."""
         return Player(self.base_url)
 
+    @property
+    def output(self) -> Path:
+        """The file that its lines go to, those of its processes too."""
+        return self.folder / "output"
+
+    @property
+    def lines(self) -> list[str]:
+        """What it has said since its last start."""
+        return self.output.read_text(errors="replace").splitlines()
+
+    def says(self, pattern: str) -> bool:
+        """Tell whether a line of its output matches."""
+        return any(re.search(pattern, line) for line in self.lines)
+
     def start(self) -> Service:
         """Start it and wait until it is ready; the same data folder and port each time."""
         inherited = {k: v for k, v in os.environ.items() if k not in NOT_PASSED_ON}
         command = (sys.executable, "-m", "service", "run", "--port", str(self.port))
-        self.lines.clear()
-        self.process = subprocess.Popen(
-            [*command, "--data-dir", str(self.folder / "data")],
-            cwd=ROOT,
-            env={**inherited, **self.env},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self._output = self.process.stdout
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [*command, "--data-dir", str(self.folder / "data")],
+                cwd=ROOT,
+                env={**inherited, **self.env},
+                stdout=output,
+                stderr=output,
+            )
         wait_until(lambda: self._is_over() or self.says(r"^docs "), START_S, "the service")
         assert not self._is_over(), "\n".join(self.lines)
         return self
 
     def _is_over(self) -> bool:
         return self.process.poll() is not None
-
-    def _read(self) -> None:
-        for line in self._output:
-            self.lines.append(line.rstrip("\n"))
-
-    def says(self, pattern: str) -> bool:
-        """Tell whether a line of its output matches."""
-        return any(re.search(pattern, line) for line in self.lines)
 
     def child(self, *words: str) -> int | None:
         """Return the direct child whose command has all these words, None for none."""
@@ -222,9 +221,7 @@ class Service:
     def stop(self, number: int = signal.SIGINT) -> int:
         """Stop it, by Ctrl-C's signal; return the exit code once everything was said."""
         self.process.send_signal(number)
-        code = self.process.wait(30)
-        self._close()
-        return code
+        return self.process.wait(30)
 
     def end(self) -> None:
         """Make sure that nothing is left, whatever the test did."""
@@ -235,11 +232,6 @@ class Service:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        self._close()
-
-    def _close(self) -> None:
-        self._reader.join(20)
-        self._output.close()
 
 
 # Games.
