@@ -1,8 +1,9 @@
 """The commands of the service: ``persian-rummy …`` or ``python -m service …``.
 
 ``run`` is what ``make run`` calls: Redis, web server and queue workers on this machine until
-Ctrl-C. ``openapi`` writes the API's description. The workers have commands of their own
-(``python -m workers``) and are only ever started, never imported, from here.
+Ctrl-C. ``openapi`` writes the API's description. ``keys`` makes, lists and revokes apps' keys. The
+workers have commands of their own (``python -m workers``) and are only ever started, never
+imported, from here.
 """
 
 from __future__ import annotations
@@ -10,20 +11,30 @@ from __future__ import annotations
 import errno
 import http.client
 import os
+import secrets
 import shlex
 import socket
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 
 from service import __version__
 from service.config import ConfigError, Settings, without_password
-from service.embedded import RedisServer, RedisServerError
+from service.embedded import RedisServer, RedisServerError, socket_path_for
 from service.supervisor import Command, Supervisor
 
+if TYPE_CHECKING:
+    from service.store.app_keys import RedisAppKeys
+
 QUEUES = ("bots", "hints")
+SHOWN_DIGITS = 12
+"""Of a key's hash, as its name in lists."""
 
 
 @click.group()
@@ -95,6 +106,77 @@ def openapi(out: Path, check: bool) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
     click.echo(f"wrote {out}")
+
+
+@main.group()
+@click.option(
+    "--data-dir",
+    default=".data",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the Redis that `run` has started; unused where REDIS_URL is set.",
+)
+@click.pass_context
+def keys(context: click.Context, data_dir: Path) -> None:
+    """Make, list and revoke the keys of apps."""
+    context.obj = data_dir
+
+
+@keys.command("create")
+@click.argument("app")
+@click.pass_obj
+def create_key(data_dir: Path, app: str) -> None:
+    """Make a key for APP and show it: this once, only its hash is kept."""
+    with _app_keys(data_dir) as app_keys:
+        click.echo(app_keys.create(app, secrets.token_urlsafe, time.time()))
+
+
+@keys.command("list")
+@click.pass_obj
+def list_keys(data_dir: Path) -> None:
+    """List all keys: app, when it was made, the first digits of its hash."""
+    with _app_keys(data_dir) as app_keys:
+        for key in app_keys.list():
+            click.echo(f"{key.app:<40} {key.created_at} {key.key_hash[:SHOWN_DIGITS]}")
+
+
+@keys.command("revoke")
+@click.argument("digits")
+@click.pass_obj
+def revoke_key(data_dir: Path, digits: str) -> None:
+    """Take away, at once, the key whose hash begins with DIGITS, as `keys list` shows it."""
+    with _app_keys(data_dir) as app_keys:
+        meant = [key for key in app_keys.list() if key.key_hash.startswith(digits)]
+        if len(digits) < SHOWN_DIGITS or len(meant) != 1:
+            raise click.ClickException(
+                f"{len(meant)} keys begin so; give the {SHOWN_DIGITS} digits that `keys list` shows"
+            )
+        app_keys.revoke(meant[0].key_hash)
+        click.echo(f"revoked a key of {meant[0].app}")
+
+
+@contextmanager
+def _app_keys(data_dir: Path) -> Iterator[RedisAppKeys]:
+    """Give the keys in the Redis that the service uses; errors become sentences for a person."""
+    from service.games.errors import StoreUnavailable
+    from service.store.app_keys import BadAppName, RedisAppKeys
+    from service.store.redis_store import connect
+
+    try:
+        settings = Settings.from_env()
+        url = settings.redis_url
+        if not os.environ.get("REDIS_URL"):
+            socket_path = socket_path_for((data_dir / "redis").absolute(), os.environ)
+            url = f"unix://{quote(str(socket_path))}?db=0"
+        with connect(url, settings.redis_timeout_s) as client:
+            yield RedisAppKeys(client)
+    except StoreUnavailable:
+        raise click.ClickException(
+            f"no Redis answers at {without_password(url)}: start the service with `make run`, or "
+            "set REDIS_URL"
+        ) from None
+    except (BadAppName, ConfigError, RedisServerError) as error:
+        raise click.ClickException(str(error)) from None
 
 
 class NotStarted(RuntimeError):
