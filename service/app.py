@@ -10,7 +10,8 @@ from typing import Any
 
 from flask import Flask, Response
 
-from service.api import actions, bot_moves, bots, games, hints, rules, seats, system
+from service import web
+from service.api import actions, bot_moves, bots, games, hints, records, rules, seats, system
 from service.api.auth import AppKeys
 from service.api.document import make_document
 from service.api.observing import Metrics, observe_requests
@@ -29,6 +30,7 @@ RESOURCES = (
     actions.resource,
     hints.resource,
     bot_moves.resource,
+    records.resource,
     bots.resource,
     rules.resource,
     system.resource,
@@ -105,6 +107,7 @@ def create_app(
     api = make_document(app)
     for resource in RESOURCES:
         api.register_blueprint(resource)
+    app.register_blueprint(web.pages)
     app.register_blueprint(system.pages)
     return app
 

@@ -1,0 +1,156 @@
+"""The table to play at in a browser: static files and the two pages that load them.
+
+Nothing is built and nothing is loaded from elsewhere. The pages use the public API alone and know no
+more than any other client: this package imports nothing of the service.
+
+All files lie under a path with a digest of them all (`/static/<digest>/...`), so that modules find
+each other by relative paths and a browser may keep what it has for a year; a path of another
+release is answered with the file of this one, not to be kept. The pages come with the words of the
+reader's language in them, so that nothing moves when the script takes over.
+"""
+
+import gzip
+import hashlib
+import html
+import json
+import re
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from flask import Blueprint, Response, request
+from werkzeug.exceptions import NotFound
+
+pages = Blueprint("web", __name__)
+
+LANGUAGES = ("en", "eo", "fi")
+"""The first one is for those who want none of them."""
+TYPES = {
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+"""No inline script or style, and no HTML made from text, in any of the scripts."""
+A_YEAR = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+_WORDS = re.compile(r'(data-i18n="([^"]+)"[^>]*>)')
+_LABELS = re.compile(r'data-i18n-label="([^"]+)"')
+
+
+@cache
+def static_files() -> dict[str, bytes]:
+    """Return all static files by their path, such as `i18n/en.json`."""
+    found: dict[str, bytes] = {}
+
+    def walk(folder: Traversable, prefix: str) -> None:
+        for entry in folder.iterdir():
+            if entry.is_dir():
+                walk(entry, f"{prefix}{entry.name}/")
+            elif entry.name.rpartition(".")[2] in TYPES:
+                found[prefix + entry.name] = entry.read_bytes()
+
+    walk(resources.files("service.web").joinpath("static"), "")
+    return dict(sorted(found.items()))
+
+
+@cache
+def digest() -> str:
+    """Return a digest of all static files: the same in every process of a release."""
+    total = hashlib.sha256()
+    for path, raw in static_files().items():
+        total.update(f"{path}\n{len(raw)}\n".encode() + raw)
+    return total.hexdigest()[:16]
+
+
+@cache
+def _gzipped(path: str) -> bytes:
+    return gzip.compress(static_files()[path], 9, mtime=0)
+
+
+@cache
+def words_in(language: str) -> dict[str, str]:
+    """Return the page's words in one of `LANGUAGES`, by key."""
+    words: dict[str, str] = json.loads(static_files()[f"i18n/{language}.json"])
+    return words
+
+
+@cache
+def page_in(name: str, language: str) -> bytes:
+    """Return the page `name` with the words of `language` where the file leaves room for them.
+
+    An element with `data-i18n="KEY"` gets the words as its text, one with `data-i18n-label="KEY"`
+    as its accessible name; the script does the same when the language is switched.
+    """
+    words = words_in(language)
+    base = f"/static/{digest()}"
+    text = static_files()[name].decode()
+    text = _WORDS.sub(lambda m: m[1] + html.escape(words[m[2]], quote=False), text)
+    text = _LABELS.sub(lambda m: f'{m[0]} aria-label="{html.escape(words[m[1]])}"', text)
+    modules = "\n".join(
+        f'<link rel="modulepreload" href="{base}/{path}">'
+        for path in static_files()
+        if path.endswith(".js")
+    )
+    filled: dict[str, Any] = {"lang": language, "static": base, "modules": modules}
+    for field, value in filled.items():
+        text = text.replace("{{" + field + "}}", value)
+    return text.encode()
+
+
+def _wanted_language() -> str:
+    """Return the language that the address names, else the one that the browser likes best."""
+    named = request.args.get("lang")
+    if named in LANGUAGES:
+        return named
+    return request.accept_languages.best_match(LANGUAGES) or LANGUAGES[0]
+
+
+@pages.get("/")
+def table() -> Response:
+    """Serve the table."""
+    language = _wanted_language()
+    raw = page_in("index.html", language)
+    answer = Response(raw, content_type=TYPES["html"])
+    answer.set_etag(f"{digest()}-{language}")
+    answer.headers.extend(
+        {
+            "Cache-Control": ASK_AGAIN,
+            "Content-Language": language,
+            "Content-Security-Policy": POLICY,
+            "Vary": "Accept-Language",
+        }
+    )
+    answer.make_conditional(request)
+    return answer
+
+
+@pages.get("/replay")
+def replay() -> Response:
+    """Serve the same page; it sees by its address that it is to replay a record."""
+    return table()
+
+
+@pages.get("/static/<string(length=16):release>/<path:path>")
+def static_file(release: str, path: str) -> Response:
+    """Serve a static file; raises NotFound."""
+    files = static_files()
+    if path not in files:
+        raise NotFound
+    is_packed = "gzip" in request.accept_encodings and len(files[path]) > 1000
+    raw = _gzipped(path) if is_packed else files[path]
+    answer = Response(raw, content_type=TYPES[path.rpartition(".")[2]])
+    answer.set_etag(f"{digest()}-{'z' if is_packed else 'p'}")
+    answer.headers["Cache-Control"] = A_YEAR if release == digest() else ASK_AGAIN
+    answer.headers["Vary"] = "Accept-Encoding"
+    if is_packed:
+        answer.headers["Content-Encoding"] = "gzip"
+    answer.make_conditional(request)
+    return answer

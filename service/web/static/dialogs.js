@@ -1,0 +1,314 @@
+/** The page's dialogs: a new game, joining, waiting for others, rules, settings, the end of a deal. */
+
+import { Client, Problem, newKey } from "./api.js";
+import { short } from "./cards.js";
+import { $, $$, copy, h, icon } from "./dom.js";
+import { lang, number, t } from "./i18n.js";
+import { keep, kept } from "./keep.js";
+import { levelName, nameOf, teamName } from "./names.js";
+import { PACES } from "./pace.js";
+
+const BOT_NAMES = ["Shirin", "Dara", "Mina"];
+const FIRST_LEVELS = ["casual", "skilled", "casual"];
+
+/**
+ * Open a dialog over the page; it goes when it is closed. The focus returns to where it was.
+ * @param {string} heading
+ * @param {any[]} content
+ */
+export function openDialog(heading, content, { name = "", onClose } = {}) {
+  const head = h("h2", { id: "dialog-head", tabindex: "-1" }, heading);
+  const dialog = h(
+    `dialog.dialog${name ? `.dialog-${name}` : ""}`,
+    { "aria-labelledby": "dialog-head" },
+    h("div.dialog-head", {}, head, h("button.tool", { type: "button", "data-close": true, "aria-label": t("close"), onclick: () => dialog.close() }, icon("close"))),
+    h("div.dialog-body", {}, content),
+  );
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    onClose?.();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  for (const old of $$("dialog")) old.close();
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+const fault = (error) =>
+  h("p.fault", { role: "alert" }, error instanceof Problem ? error.message : t("fault.away"));
+
+/** Put a fault below the form, instead of the one before. */
+function showFault(form, error) {
+  $(".fault", form)?.remove();
+  form.append(fault(error));
+}
+
+const field = (label, control, hint) =>
+  h("label.field", {}, h("span", {}, label), control, hint ? h("small", {}, hint) : null);
+
+/** A form that calls `onSubmit` and shows what is refused. */
+function formOf(children, submitText, onSubmit) {
+  const button = h("button.act.main", { type: "submit" }, submitText);
+  const form = h("form", { novalidate: true }, children, h("div.form-foot", {}, button));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.setAttribute("aria-disabled", "true");
+    try {
+      await onSubmit(form);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) askForKey(form);
+      showFault(form, error);
+    }
+    button.removeAttribute("aria-disabled");
+  });
+  return form;
+}
+
+/** Where the service asks for an app key, the form gets a field for it. */
+function askForKey(form) {
+  if ($("[name=key]", form)) return;
+  const control = h("input", { name: "key", type: "password", autocomplete: "off", spellcheck: "false" });
+  form.prepend(field(t("new.key"), control, t("new.key_hint")));
+  control.focus();
+}
+
+const useKey = (form) => {
+  const key = $("[name=key]", form)?.value.trim();
+  if (key) Client.keepAppKey(key);
+};
+
+let levels = null;
+
+/** The bots' levels, weakest first, as the service lists them. */
+async function readLevels() {
+  levels ??= (await new Client().get("/bots")).bots;
+  return levels;
+}
+
+/** Make a game of three bots and one person. */
+export const quickOrder = () => ({
+  seats: [
+    { player: "human", name: kept("name") ?? t("new.guest") },
+    ...BOT_NAMES.map((name, place) => ({ player: "bot", level: FIRST_LEVELS[place], name })),
+  ],
+});
+
+/** Ask the service for a game. */
+export const createGame = (order) =>
+  Client.app().post("/games", order, { headers: { "Idempotency-Key": newKey() } });
+
+/** @param {(created: any) => void} onCreated */
+export async function newGameDialog(onCreated) {
+  const bots = await readLevels().catch(() => []);
+  const form = formOf(newGameFields(bots), t("new.start"), async () => {
+    useKey(form);
+    const created = await createGame(orderOf(form));
+    dialog.close();
+    onCreated(created);
+  });
+  const dialog = openDialog(t("new.heading"), form, { name: "new" });
+  $("[name=name]", form).focus();
+}
+
+function newGameFields(bots) {
+  const name = h("input", { name: "name", maxlength: 40, value: kept("name") ?? "", placeholder: t("new.guest"), autocomplete: "nickname" });
+  const seat = (place) => {
+    const select = h("select", { name: `seat-${place}` }, botOptions(bots), h("option", { value: "open" }, t("new.open")));
+    select.value = kept(`seat-${place}`) ?? FIRST_LEVELS[place - 1];
+    return field(t(`new.place_${place}`), select);
+  };
+  const seating = h("select", { name: "seating" }, ["fixed", "draw"].map((mode) => h("option", { value: mode }, t(`new.seating_${mode}`))));
+  return [
+    field(t("new.name"), name),
+    h("fieldset.seats", {}, h("legend", {}, t("new.seats")), seat(2), seat(1), seat(3), h("p.you", {}, t("new.you"))),
+    field(t("new.seating"), seating),
+    h(
+      "details.more",
+      {},
+      h("summary", {}, t("new.more")),
+      field(t("new.deals"), h("input", { name: "deals", type: "number", min: 1, max: 10, value: 2 }), t("new.deals_hint")),
+      field(t("new.seed"), h("input", { name: "seed", maxlength: 100, autocomplete: "off", spellcheck: "false" }), t("new.seed_hint")),
+      field(t("new.client_seed"), h("input", { name: "client_seed", maxlength: 100, autocomplete: "off", spellcheck: "false" }), t("new.client_seed_hint")),
+    ),
+  ];
+}
+
+const botOptions = (bots) =>
+  bots.map((bot) => {
+    const rating = bot.rating === null ? "" : ` · ${number(bot.rating)}`;
+    return h("option", { value: bot.level }, t("new.bot", { level: levelName(bot.level) }) + rating);
+  });
+
+function orderOf(form) {
+  const given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()]));
+  if (given.name) keep("name", given.name);
+  const seats = [1, 2, 3].map((place) => {
+    const choice = given[`seat-${place}`];
+    keep(`seat-${place}`, choice);
+    return choice === "open" ? { player: "open" } : { player: "bot", level: choice, name: BOT_NAMES[place - 1] };
+  });
+  const order = { seats: [{ player: "human", name: given.name || t("new.guest") }, ...seats], seating: given.seating };
+  if (given.deals && given.deals !== "2") order.deals = Number(given.deals);
+  if (given.seed) order.seed = given.seed;
+  if (given.client_seed) order.client_seed = given.client_seed;
+  return order;
+}
+
+/** @param {string} id @param {number} seat @param {(joined: any) => void} onJoined */
+export function joinDialog(id, seat, onJoined) {
+  const name = h("input", { name: "name", maxlength: 40, value: kept("name") ?? "", placeholder: t("new.guest"), autocomplete: "nickname" });
+  const form = formOf([h("p", {}, t("join.text", { seat })), field(t("new.name"), name)], t("join.take"), async () => {
+    useKey(form);
+    if (name.value.trim()) keep("name", name.value.trim());
+    const joined = await Client.app().post(`/games/${id}/seats/${seat}/join`, { name: name.value.trim() || t("new.guest") }, { headers: { "Idempotency-Key": newKey() } });
+    dialog.close();
+    onJoined(joined);
+  });
+  const dialog = openDialog(t("join.heading"), form, { name: "join" });
+  name.focus();
+}
+
+/** A line with a link and a button that copies it. */
+export function linkLine(label, link) {
+  const button = h("button.act", { type: "button" }, icon("link"), h("span", {}, t("copy")));
+  const input = h("input", { readonly: true, value: link, "aria-label": label });
+  button.addEventListener("click", async () => {
+    input.select();
+    const isCopied = (await copy(link)) || document.execCommand?.("copy");
+    button.lastChild.textContent = t(isCopied ? "copied" : "copy_failed");
+    setTimeout(() => (button.lastChild.textContent = t("copy")), 2000);
+  });
+  return h("div.link-line", {}, h("span", {}, label), h("div.link-row", {}, input, button));
+}
+
+/** The links that bring others to the table. */
+export function inviteLinks(game) {
+  const base = `${location.origin}/#`;
+  const open = game.seats.filter((seat) => seat.player === "open");
+  return [
+    ...open.map(({ seat }) => linkLine(t("invite.seat", { seat, team: teamName(game, seat % 2) }), `${base}join=${game.id}&seat=${seat}`)),
+    linkLine(t("invite.watch"), `${base}watch=${game.id}`),
+  ];
+}
+
+/** Waiting for others to take their seats. */
+export function waitingPanel(game) {
+  return [
+    h("h2", {}, t("invite.heading")),
+    h("p", {}, t("invite.text", { count: game.seats.filter((seat) => seat.player === "open").length })),
+    h("ol.waiting", {}, game.seats.map((seat) => h("li", { "data-open": seat.player === "open" }, nameOf(game, seat.seat), seat.player === "bot" ? ` (${levelName(seat.level)})` : ""))),
+    ...inviteLinks(game),
+  ];
+}
+
+let rules = {};
+
+/** The rules, at the rule `id` if one is named. @param {string | null} id */
+export async function rulesDialog(id = null) {
+  const body = h("div.rules", {}, h("p.note", {}, t("loading")));
+  const dialog = openDialog(t("rules.heading"), body, { name: "rules" });
+  try {
+    rules[lang()] ??= await new Client().get("/rules", { headers: { "Accept-Language": lang() } });
+  } catch (error) {
+    body.replaceChildren(fault(error));
+    return;
+  }
+  body.lang = rules[lang()].language;
+  let section = null;
+  const parts = rules[lang()].rules.flatMap((rule) => {
+    const head = rule.section === section ? [] : [h("h3", {}, (section = rule.section))];
+    return [...head, h("p.rule", { id: `rule-${rule.id}`, tabindex: "-1" }, h("strong", {}, rule.id), ` ${rule.text}`)];
+  });
+  body.replaceChildren(...parts);
+  if (id && dialog.open) {
+    const rule = $(`#rule-${id}`, body);
+    rule?.setAttribute("data-cited", "");
+    rule?.focus();
+    rule?.scrollIntoView({ block: "center" });
+  }
+}
+
+/** @param {{onChange: () => void, game: any, seatLink: string | null}} page */
+export function settingsDialog({ onChange, game, seatLink }) {
+  const choice = (label, name, values, otherwise, textOf) => {
+    const select = h("select", { name, onchange: () => { keep(name, select.value); onChange(); } }, values.map((value) => h("option", { value }, textOf(value))));
+    select.value = kept(name, otherwise);
+    return field(label, select);
+  };
+  const check = (label, name, otherwise) => {
+    const box = h("input", { type: "checkbox", name, onchange: () => { keep(name, box.checked); onChange(); } });
+    box.checked = kept(name, otherwise);
+    return h("label.check", {}, box, h("span", {}, label));
+  };
+  openDialog(
+    t("settings.heading"),
+    [
+      choice(t("settings.pace"), "pace", Object.keys(PACES), "normal", (pace) => t(`pace.${pace}`)),
+      check(t("settings.four_colours"), "four-colours", false),
+      check(t("settings.keys"), "keys", true),
+      h("p.note", {}, t("settings.keys_list")),
+      ...(game ? [h("h3", {}, t("settings.links")), ...(seatLink ? [linkLine(t("settings.own_link"), seatLink), h("p.note", {}, t("settings.own_link_hint"))] : []), ...inviteLinks(game)] : []),
+    ],
+    { name: "settings" },
+  );
+}
+
+/** The parts of the deals' scores as a table. */
+export function scoreTable(game, { withNow = true } = {}) {
+  const row = (label, values, kind = "") =>
+    h(`tr${kind}`, {}, h("th", { scope: "row" }, label), values.map((value) => h("td", {}, typeof value === "number" ? number(value) : value)));
+  const signed = (values) => values.map((value) => number(value, { signed: true }));
+  const deals = game.deal_scores.map((score, index) =>
+    h(
+      "tbody",
+      {},
+      h("tr.deal-row", {}, h("th", { scope: "rowgroup", colspan: 3 }, t("scores.deal", { number: index + 1 }), score.went_out === null ? ` · ${t("scores.nobody_out")}` : ` · ${t("scores.out", { name: nameOf(game, score.went_out) })}`)),
+      row(t("scores.laid"), score.laid),
+      row(t("scores.bonus"), signed(score.bonus)),
+      row(t("scores.hands"), signed(score.hands.map((points) => -Math.abs(points)))),
+      row(t("scores.total"), score.total, ".total"),
+    ),
+  );
+  const isOn = withNow && game.status === "playing" && game.deal && game.deal.phase !== "over";
+  const now = isOn && h("tbody", {}, h("tr.deal-row", {}, h("th", { scope: "rowgroup", colspan: 3 }, t("scores.now", { number: game.deal.number, count: game.deals }))), row(t("scores.table"), game.deal.points));
+  return h(
+    "table.scores",
+    {},
+    h("caption.unseen", {}, t("scores.heading")),
+    h("thead", {}, h("tr", {}, h("td"), [0, 1].map((team) => h(`th.team-${team}`, { scope: "col" }, teamName(game, team))))),
+    ...deals,
+    ...(now ? [now] : []),
+    h("tfoot", {}, row(t("scores.game"), game.scores, ".total")),
+  );
+}
+
+/** Show how a deal ended; resolves when the reader goes on. */
+export function dealOverDialog(game, event) {
+  return new Promise((resolve) => {
+    const score = event.deal_score;
+    const text = score.went_out === null ? t("deal.over_passes") : t("deal.over_out", { name: nameOf(game, score.went_out) });
+    const next = h("button.act.main", { type: "button", onclick: () => dialog.close() }, t("deal.next"));
+    const dialog = openDialog(t("deal.over", { number: event.deal }), [h("p", {}, text), scoreTable(game, { withNow: false }), h("div.form-foot", {}, next)], { name: "deal", onClose: resolve });
+    next.focus();
+  });
+}
+
+/** Ask which bot is to play the turn. @param {(level: string) => Promise<void>} onChosen */
+export async function botDialog(onChosen) {
+  const bots = await readLevels().catch(() => []);
+  const select = h("select", { name: "level" }, botOptions(bots));
+  select.value = kept("bot-level", "expert");
+  const form = formOf([h("p", {}, t("bot.text")), field(t("bot.level"), select)], t("bot.play"), async () => {
+    keep("bot-level", select.value);
+    await onChosen(select.value);
+    dialog.close();
+  });
+  const dialog = openDialog(t("bot.heading"), form, { name: "bot" });
+  select.focus();
+}
+
+/** What is drawn for the seats before the first deal (R4), as one line. */
+export const drawLine = (game) =>
+  game.seating.draws.map((round) => round.map(({ player, card }) => `${nameOf(game, game.seating.order.indexOf(player))} ${short(card)}`).join(", ")).join("; ");
+

@@ -1,0 +1,425 @@
+/**
+ * The page: opens a game by its address, follows it, draws what is shown and carries out what is done.
+ *
+ * Addresses, all behind `#` so that no server and no log sees a token:
+ *   #game=ID&seat=N&token=T   a seat (the token is taken out of the address at once)
+ *   #join=ID&seat=N           an open seat
+ *   #watch=ID                 looking on
+ */
+
+import { Away, Client, Problem, newKey } from "./api.js";
+import { back, spoken } from "./cards.js";
+import { botDialog, createGame, dealOverDialog, drawLine, joinDialog, newGameDialog, quickOrder, rulesDialog, scoreTable, settingsDialog, waitingPanel } from "./dialogs.js";
+import { $, $$, fly, h, icon, isStill, placesOf, set } from "./dom.js";
+import { Drawer } from "./drawer.js";
+import { drawResult } from "./end.js";
+import { Hints } from "./hints.js";
+import { LANGUAGES, choose, lang, start as startWords, t } from "./i18n.js";
+import { forgetSeat, games, keep, keepSeat, kept, tokenOf } from "./keep.js";
+import { Feed } from "./live.js";
+import { badge, eventText, nameOf } from "./names.js";
+import { PACES, Show } from "./pace.js";
+import { drawActions, drawTools, turnText, wirePlay } from "./play.js";
+import { Replay, openingOf } from "./replay.js";
+import { drawPlate, drawTable, layOut } from "./view.js";
+
+const MOST_LOG = 200;
+
+/** What the page knows now. */
+const ui = {
+  id: null,
+  seat: null,
+  client: new Client(),
+  feed: null,
+  show: null,
+  game: null,
+  selected: new Set(),
+  order: kept("order", "suit"),
+  stop: null,
+  noted: null,
+  isMine: false,
+  isSending: false,
+  live: "none",
+  replay: null,
+};
+
+const say = (text) => {
+  const line = $("#said");
+  // The same words again are only spoken when the line was empty in between.
+  line.textContent = "";
+  setTimeout(() => (line.textContent = text), 30);
+};
+
+const hints = new Hints(ui, { play: (action) => play(action), say });
+const drawer = new Drawer(() => ui.client.token);
+
+// ---- drawing
+
+function redraw() {
+  const { game } = ui;
+  document.body.dataset.state = game === null ? "none" : game.status;
+  if (!game) return;
+  const focused = document.activeElement;
+  const settled = ui.replay === null && ui.show?.isSettled;
+  ui.isMine = Boolean(settled) && !ui.isSending && game.status === "playing" && game.viewer !== null && game.legal_actions.length > 0;
+  for (const card of ui.selected) if (!game.deal?.hand.includes(card)) ui.selected.delete(card);
+  const isOpen = game.deal === null;
+  $("#welcome").hidden = !isOpen;
+  $("#game").hidden = isOpen;
+  $("#dock").hidden = isOpen;
+  $("#side").hidden = isOpen;
+  if (isOpen) return $("#welcome").replaceChildren(h("div.card-panel", {}, waitingPanel(game)));
+  drawTable(ui);
+  drawPlate($("#me"), game, game.viewer ?? 0);
+  set($("#turn"), { text: ui.replay ? ui.replay.text : turnText(ui) });
+  drawTools(ui, deeds);
+  if (ui.replay === null) drawActions(ui);
+  $("#scores").replaceChildren(scoreTable(game), h("p.note", {}, game.seating.draws.length ? t("scores.draw", { draw: drawLine(game), dealer: nameOf(game, game.seating.dealer) }) : ""));
+  hints.draw();
+  if (ui.replay === null) drawResult(ui, { openGame: (answer) => openCreated(answer), newGame, replay: openReplay, say });
+  // What had the focus went away: go on from the hand.
+  if (focused !== document.body && document.activeElement === document.body && !$("dialog")) focusHome();
+}
+
+const focusHome = () => ($('#hand [tabindex="0"]') ?? $("#actions button") ?? $("#hand")).focus({ preventScroll: true });
+
+/** Draw a new state, its moved cards flying from where they were. */
+function stage(game, event) {
+  const before = placesOf(document);
+  const wasDeal = ui.game?.deal?.number;
+  const wasMine = ui.isMine;
+  ui.game = game;
+  $("#refusal").replaceChildren();
+  if (hints.hint && hints.hint.version !== game.version) hints.clear();
+  redraw();
+  if (event?.type === "played" && wasDeal === event.deal) flyCards(before, event);
+  if (event) tell(event);
+  if (ui.isMine && !wasMine) say(turnText(ui));
+  keep(`commitment:${game.id}`, kept(`commitment:${game.id}`) ?? game.fairness.commitment);
+}
+
+function flyCards(before, event) {
+  const isMine = event.seat === ui.game.viewer;
+  const stock = $("#stock").getBoundingClientRect();
+  const seat = isMine ? $("#hand") : $(`#others [data-seat="${event.seat}"] .fan`);
+  const from = event.action.type === "draw_stock" ? stock : handBox(seat);
+  fly(document.body, before, (key) => (before.size && !key.startsWith("?") && isNews(event, key) ? from : null));
+  if (event.action.type === "draw_stock" && !isMine) flyBack(stock, handBox(seat));
+}
+
+const isNews = (event, card) => [event.card, event.action.card, ...(event.action.cards ?? [])].includes(card);
+
+function handBox(element) {
+  const box = (element?.lastElementChild ?? element)?.getBoundingClientRect();
+  return box ?? null;
+}
+
+/** A card's back on its way from the stock to another player. */
+function flyBack(from, to) {
+  if (isStill() || !to) return;
+  const card = h("div.flying", { "aria-hidden": "true" }, back());
+  document.body.append(card);
+  const at = (box) => `translate(${box.left}px, ${box.top}px) scale(${Math.max(box.width, 20) / 60})`;
+  card.animate([{ transform: at(from) }, { transform: at(to) }], { duration: 320, easing: "cubic-bezier(.2,.7,.2,1)" }).finished.finally(() => card.remove());
+}
+
+/** Write an event into the log and say it. */
+function tell(event) {
+  const log = $("#log");
+  const text = eventText(ui.game, event);
+  log.prepend(logLine(event, text));
+  while (log.children.length > MOST_LOG) log.lastChild.remove();
+  if (event.seat !== ui.game.viewer || event.by !== "human") say(eventText(ui.game, event, spoken));
+}
+
+const logLine = (event, text) =>
+  h("li", { "data-version": event.version }, event.seat === null ? null : badge(ui.game, event.seat), h("span", {}, text));
+
+function drawLog(log = ui.show?.log ?? []) {
+  const events = log.filter((event) => event.version <= ui.game.version).slice(-MOST_LOG).reverse();
+  $("#log").replaceChildren(...events.map((event) => logLine(event, eventText(ui.game, event))));
+}
+
+function drawLive(state = ui.live, seconds = 0) {
+  ui.live = state;
+  $("#live").dataset.state = state;
+  set($("#live-text"), { text: state === "none" ? "" : t(`live.${state}`, { seconds }) });
+}
+
+// ---- doing
+
+async function play(action) {
+  if (!ui.isMine) return explain(null, "refuse.turn");
+  ui.isSending = true;
+  const { client, feed, show } = ui;
+  try {
+    const headers = { "If-Match": `"${ui.game.version}"`, "Idempotency-Key": newKey() };
+    const answer = await client.post(`/games/${ui.id}/actions`, action, { headers });
+    ui.selected = new Set();
+    ui.isSending = false;
+    if (feed.played(answer.action, answer.game)) show.push([answer.action]);
+    else redraw();
+  } catch (error) {
+    ui.isSending = false;
+    if (error instanceof Problem && error.slug === "stale-version") await feed.sync().then(() => show.run());
+    else refuse(error);
+    redraw();
+  }
+  return undefined;
+}
+
+/** Say why something cannot be done: the service's own answer, or the page's where nothing is asked. */
+async function explain(guess, key) {
+  if (!guess || !ui.isMine) return refuse(null, t(key ?? (ui.isMine ? "refuse.none" : "refuse.turn")));
+  try {
+    await ui.client.post(`/games/${ui.id}/actions?dry_run=true`, guess);
+    return redraw();
+  } catch (error) {
+    return refuse(error);
+  }
+}
+
+function refuse(error, text = null) {
+  const said = text ?? (error instanceof Problem ? error.message : t("fault.away"));
+  const rule = error?.rule;
+  $("#refusal").replaceChildren(
+    ...[rule && h("button.rule-link", { type: "button", "aria-label": t("rules.show", { rule }), onclick: () => rulesDialog(rule) }, rule), h("span", {}, said)].filter(Boolean),
+  );
+}
+
+async function letBotPlay(level) {
+  const { client, id } = ui;
+  await client.post(`/games/${id}/bot-moves`, { level }, { headers: { "Idempotency-Key": newKey() } });
+}
+
+const deeds = {
+  play,
+  explain,
+  redraw,
+  sort() {
+    ui.order = ui.order === "suit" ? "rank" : "suit";
+    keep("order", ui.order);
+    redraw();
+  },
+  hint() {
+    openSide("hint");
+    return hints.ask();
+  },
+  bot: () => (ui.isMine ? botDialog(letBotPlay) : explain(null, "refuse.turn")),
+  side: () => openSide($("#side").dataset.open === "none" ? "all" : "none"),
+  skip: () => ui.show.hurry(),
+};
+
+/** On a narrow screen the side lies over the table. */
+function openSide(part) {
+  $("#side").dataset.open = part;
+  if (part === "hint") $("#panel-hint").scrollIntoView({ block: "nearest" });
+}
+
+// ---- games
+
+async function openGame(id, seat, token) {
+  leave();
+  Object.assign(ui, { id, seat, client: new Client(token) });
+  const feed = new Feed(ui.client, id, {
+    onEvents: (events) => ui.show?.push(events),
+    onState: drawLive,
+    onLost: (problem) => lost(problem),
+  });
+  ui.feed = feed;
+  try {
+    const game = await feed.start();
+    ui.show = new Show(feed, game, {
+      pace: () => PACES[kept("pace", "normal")] ?? 0,
+      onShow: stage,
+      onDealOver: (shown, event) => (ui.seat === null || kept("pace") === "off" ? Promise.resolve() : dealOverDialog(shown, event)),
+      onFault: (error) => fault(error),
+    });
+    if (token) keepSeat(id, seat, token, nameOf(game, seat));
+    stage(game, null);
+    const since = Math.max(0, game.version - 40);
+    const { actions } = await ui.client.get(`/games/${id}/actions?since=${since}`);
+    ui.show.log.unshift(...actions.filter((event) => event.version <= game.version));
+    drawLog();
+    ui.show.run();
+  } catch (error) {
+    fault(error);
+  }
+}
+
+function leave() {
+  ui.feed?.stop();
+  hints.clear();
+  $("#log").replaceChildren();
+  $("#result").removeAttribute("data-state");
+  Object.assign(ui, { feed: null, show: null, game: null, selected: new Set(), replay: null });
+}
+
+function lost(problem) {
+  if ([401, 404].includes(problem.status) && ui.seat !== null) forgetSeat(ui.id, ui.seat);
+  fault(problem);
+}
+
+function fault(error) {
+  if (!(error instanceof Problem) && !(error instanceof Away)) console.error(error);
+  const text = error instanceof Problem ? error.message : t("fault.away");
+  if (ui.game === null) welcome(text);
+  else refuse(null, text);
+}
+
+/** Go to a game that was just made, or that a rematch made. */
+function openCreated({ game, seat_tokens: tokens = {}, token, seat }) {
+  const [own] = token ? [[seat, token]] : Object.entries(tokens);
+  if (!own) return goTo({ watch: game.id });
+  keepSeat(game.id, Number(own[0]), own[1], nameOf(game, Number(own[0])));
+  return goTo({ game: game.id, seat: own[0] });
+}
+
+function goTo(fields) {
+  const hash = `#${new URLSearchParams(fields)}`;
+  if (location.hash === hash) openAddress();
+  else location.hash = hash;
+}
+
+const newGame = () => newGameDialog(openCreated);
+
+async function quickGame(button) {
+  button.setAttribute("aria-disabled", "true");
+  try {
+    openCreated(await createGame(quickOrder()));
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) newGame();
+    else fault(error);
+  }
+  button.removeAttribute("aria-disabled");
+}
+
+function welcome(text = null) {
+  drawLive("none");
+  $("#welcome").hidden = false;
+  for (const part of ["#game", "#dock", "#side"]) $(part).hidden = true;
+  const quick = h("button.act.main", { type: "button", "data-do": "quick", onclick: () => quickGame(quick) }, t("welcome.quick"));
+  $("#welcome").replaceChildren(
+    h(
+      "div.card-panel",
+      {},
+      h("h2", {}, t("welcome.heading")),
+      h("p", {}, t("welcome.text")),
+      text && h("p.fault", { role: "alert" }, text),
+      h("div.form-foot", {}, quick, h("button.act", { type: "button", onclick: newGame }, t("welcome.new"))),
+      games().length ? h("section", {}, h("h3", {}, t("welcome.go_on")), h("ul.games", {}, games().map(({ id, seat, name, at }) => h("li", {}, h("a", { href: `#game=${id}&seat=${seat}` }, t("welcome.game", { name, date: new Date(at).toLocaleString(lang()) })))))) : "",
+      h("p.note", {}, h("a", { href: "/docs" }, t("welcome.docs")), " · ", h("a", { href: "/replay" }, t("welcome.replay"))),
+    ),
+  );
+}
+
+async function openAddress() {
+  const address = new URLSearchParams(location.hash.slice(1));
+  const token = address.get("token");
+  if (location.pathname === "/replay") return replayPage(address);
+  if (address.get("join")) {
+    leave();
+    welcome();
+    return joinDialog(address.get("join"), Number(address.get("seat")), openCreated);
+  }
+  if (address.get("watch")) return openGame(address.get("watch"), null, kept("app-key"));
+  const id = address.get("game");
+  if (!id) {
+    leave();
+    redraw();
+    return welcome();
+  }
+  const seat = Number(address.get("seat") ?? 0);
+  if (token) {
+    keepSeat(id, seat, token, String(seat));
+    history.replaceState(null, "", `${location.pathname}${location.search}#${new URLSearchParams({ game: id, seat })}`);
+  }
+  return openGame(id, seat, tokenOf(id, seat));
+}
+
+// ---- replay
+
+/** @param {number} [version] begin just before it */
+function openReplay(version) {
+  const fields = ui.seat === null ? { game: ui.id } : { game: ui.id, seat: ui.seat };
+  if (version) fields.at = version;
+  location.href = `/replay#${new URLSearchParams(fields)}`;
+}
+
+async function replayPage(address) {
+  document.documentElement.dataset.page = "replay";
+  ui.replay?.pause();
+  ui.replay = new Replay(
+    (game, event) => {
+      const before = placesOf(document);
+      ui.game = game;
+      $("#welcome").hidden = true;
+      redraw();
+      drawLog(ui.replay.eventsSoFar());
+      if (event) flyCards(before, event);
+    },
+    () => (location.href = ui.id ? `/#${new URLSearchParams(ui.seat === null ? { watch: ui.id } : { game: ui.id, seat: ui.seat })}` : "/"),
+  );
+  ui.id = address.get("game");
+  ui.seat = address.get("seat");
+  try {
+    await openingOf(address, (record, at) => ui.replay.open(record, at));
+  } catch (error) {
+    ui.replay = null;
+    fault(error);
+  }
+}
+
+// ---- the page itself
+
+async function changeLanguage(wanted) {
+  await choose(wanted);
+  drawPage();
+}
+
+/** Draw everything anew: the language or a setting has changed. */
+function drawPage() {
+  document.body.dataset.fourColours = kept("four-colours", false);
+  drawLive();
+  $("#hint").replaceChildren();
+  $("#dock-tools").replaceChildren();
+  if (ui.replay) return ui.replay.frames.length ? ui.replay.show(ui.replay.at) : undefined;
+  if (ui.game) {
+    redraw();
+    drawLog();
+  } else welcome();
+  if (drawer.isOpen) drawer.draw();
+  return undefined;
+}
+
+const seatLink = () => (ui.seat !== null && ui.client.token ? `${location.origin}/#${new URLSearchParams({ game: ui.id, seat: ui.seat, token: ui.client.token })}` : null);
+
+function wirePage() {
+  const language = $("#language");
+  language.append(...Object.entries(LANGUAGES).map(([code, name]) => h("option", { value: code, lang: code }, name)));
+  language.value = lang();
+  language.addEventListener("change", () => changeLanguage(language.value));
+  const tools = {
+    new: newGame,
+    rules: () => rulesDialog(),
+    settings: () => settingsDialog({ onChange: drawPage, game: ui.replay ? null : ui.game, seatLink: seatLink() }),
+    api: () => drawer.toggle(),
+  };
+  for (const button of $$(".bar [data-do]")) button.addEventListener("click", tools[button.dataset.do]);
+  $("#drawer").addEventListener("keydown", (event) => event.key === "Escape" && drawer.toggle(false));
+  $("#side").prepend(h("button.tool.side-close", { type: "button", "aria-label": t("close"), onclick: () => openSide("none") }, icon("close")));
+  wirePlay(ui, deeds);
+  new ResizeObserver(layOut).observe($("#hand"));
+  addEventListener("hashchange", () => openAddress());
+}
+
+async function begin() {
+  await startWords();
+  wirePage();
+  document.body.dataset.fourColours = kept("four-colours", false);
+  document.body.dataset.ready = "";
+  await openAddress();
+}
+
+begin();
+
