@@ -245,8 +245,12 @@ def test_a_forged_job_is_refused(service: Service, queue: str, tmp_path: Any) ->
         jobs = Queue(queue, connection=connection, serializer="json")
         forged = jobs.enqueue_call("os.mkdir", args=(str(forged_folder),), job_id=f"forged-{queue}")
         # What pickle would write: no JSON at all.
-        spoilt = jobs.enqueue_call("workers.jobs.give_hint", job_id=f"spoilt-{queue}")
-        connection.hset(spoilt.key, "data", b"\x80\x04}\x94.")
+        with connection.pipeline() as at_once:
+            spoilt = jobs.enqueue_call(
+                "workers.jobs.give_hint", job_id=f"spoilt-{queue}", pipeline=at_once
+            )
+            at_once.hset(spoilt.key, "data", b"\x80\x04}\x94.")
+            at_once.execute()
 
         for job in (forged, spoilt):
             wait_until(
