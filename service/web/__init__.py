@@ -1,7 +1,7 @@
 """The table to play at in a browser: static files and the two pages that load them.
 
-Nothing is built and nothing is loaded from elsewhere. The pages use the public API alone and know no
-more than any other client: this package imports nothing of the service.
+Nothing is built and nothing is loaded from elsewhere. The pages use the public API alone and know
+no more than any other client: this package imports nothing of the service.
 
 All files lie under a path with a digest of them all (`/static/<digest>/...`), so that modules find
 each other by relative paths and a browser may keep what it has for a year; a path of another
@@ -144,7 +144,7 @@ def static_file(release: str, path: str) -> Response:
     files = static_files()
     if path not in files:
         raise NotFound
-    is_packed = "gzip" in request.accept_encodings and len(files[path]) > 1000
+    is_packed = request.accept_encodings["gzip"] > 0 and len(files[path]) > 1000
     raw = _gzipped(path) if is_packed else files[path]
     answer = Response(raw, content_type=TYPES[path.rpartition(".")[2]])
     answer.set_etag(f"{digest()}-{'z' if is_packed else 'p'}")

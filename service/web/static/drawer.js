@@ -77,7 +77,7 @@ export class Drawer {
   }
 
   #make(call) {
-    const details = h("details", {}, h("summary", {}, h("span.method", {}, call.method), h("span.path", {}, call.path), h("span.status"), h("span.ms")), h("div.call-body"));
+    const details = h("details", {}, h("summary", {}, h("span.method", {}, call.method), h("span.path", { title: call.path }, call.path.replace(/[a-z0-9]{20,}/g, (id) => `${id.slice(0, 4)}…`)), h("span.status"), h("span.ms")), h("div.call-body"));
     details.addEventListener("toggle", () => {
       if (details.open) this.#fillBody($(".call-body", details), call);
     });

@@ -7,7 +7,7 @@ import { kept } from "./keep.js";
 import { teamName } from "./names.js";
 import { drawReview } from "./review.js";
 import { scoreTable } from "./dialogs.js";
-import { checkGame } from "./shuffle.js";
+import { checkDecks, checkGame } from "./shuffle.js";
 
 /** The whole log of a game, page by page. */
 export async function readLog(client, id) {
@@ -83,6 +83,7 @@ async function showCheck(ui, deeds, extra) {
   extra.replaceChildren(h("h3", {}, t("check.heading")), h("p.note", {}, t("check.text")), list);
   if (!crypto.subtle) return list.append(h("li", {}, t("check.insecure")));
   const { results } = await checkGame(game, await readLog(client, id), kept(`commitment:${id}`) ?? game.fairness.commitment);
+  if (await offers("/games/{game_id}/record")) results.push(await checkDecks(await client.get(`/games/${id}/record`)));
   for (const { key, isRight, values } of results) {
     list.append(h("li", { "data-right": String(isRight), "data-check": key }, h("span.tick", { "aria-hidden": "true" }, isRight ? "✓" : "✗"), h("span.unseen", {}, t(isRight ? "check.right" : "check.wrong")), ` ${t(`check.${key}`, values)}`, isRight || !values.faults ? "" : ` ${values.faults}`));
   }

@@ -164,7 +164,7 @@ export class Hints {
         "div.candidate-foot",
         {},
         h("span", {}, chance === null || chance === undefined ? "" : t("hint.win", { chance: percent(chance) })),
-        h("span", {}, low === undefined ? t("hint.visits", { count: candidate.visits }) : t("hint.interval", { low: signed(low), high: signed(high) })),
+        h("span", {}, low === undefined ? t("hint.visits", { count: candidate.visits, times: number(candidate.visits) }) : t("hint.interval", { low: signed(low), high: signed(high) })),
         isLegal && h("button.act", { type: "button", "data-hint-play": index, onclick: () => this.deeds.play(candidate.action), "aria-label": t("hint.play_label", { action: actionText(candidate.action) }) }, t("hint.play")),
       ),
       ...[index === 0 ? reasonOf(candidate) : whyOf(candidate, isOpen), index === 0 && splitOf(candidate.split, signed, isOpen)].filter(Boolean),

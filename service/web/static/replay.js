@@ -9,25 +9,25 @@ import { eventText } from "./names.js";
 import { PACES } from "./pace.js";
 import { openGame } from "./shuffle.js";
 
-/** What a record holds of a game, in whatever form it was saved: `{game, events}`. */
+/**
+ * What a record holds of a game: `{game, events}`. A record is what `GET /games/{id}/record` answers,
+ * or GAME with its log, `{game, actions}`, as this page saves it where there is no such route.
+ */
 export function readRecord(record) {
   const game = record.game ?? record;
-  const events = record.actions ?? record.events ?? [];
-  const seed = game.fairness?.seed ?? record.seed;
-  const dealer = game.seating?.dealer ?? record.dealer ?? record.first_dealer;
-  if (!seed || dealer === undefined || !events.length) throw new Error(t("replay.bad"));
-  const seats = (game.seats ?? []).map((seat, place) => (typeof seat === "string" ? { seat: place, name: seat } : seat));
-  return {
-    game: {
-      ...game,
-      seats,
-      fairness: { ...game.fairness, seed, client_seed: game.fairness?.client_seed ?? record.client_seed ?? "" },
-      seating: { draws: [], order: [0, 1, 2, 3], ...game.seating, dealer },
-      deals: game.deals?.length ?? game.deals,
-    },
-    events,
-  };
+  const events = record.actions ?? (record.deals ?? []).flatMap(eventsOfDeal);
+  const isWhole = game.fairness?.seed && game.seats?.length === 4 && game.seating && events.length;
+  if (!isWhole) throw new Error(t("replay.bad"));
+  return { game: { ...game, deals: record.deals?.length ?? game.deals }, events };
 }
+
+const eventsOfDeal = ({ number, actions, score }) =>
+  actions.map((action, place) => ({
+    ...action,
+    type: "played",
+    deal: number,
+    ...(place === actions.length - 1 ? { deal_score: score } : {}),
+  }));
 
 /** Show every state of a game, to be walked through. */
 export class Replay {

@@ -138,3 +138,12 @@ export async function checkGame(game, events, commitment) {
   }
   return { results, opened };
 }
+
+/** Tell whether the packs that a record names are the shuffle's. */
+export async function checkDecks({ deals, fairness }) {
+  const shuffled = await Promise.all(
+    deals.map(({ number }) => shuffledDeck(fairness.seed, `deal-${number}`, fairness.client_seed ?? "")),
+  );
+  const isRight = deals.every(({ deck }, place) => deck.join() === shuffled[place].join());
+  return { key: "decks", isRight, values: { count: deals.length } };
+}
