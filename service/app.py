@@ -11,7 +11,18 @@ from typing import Any
 from flask import Flask, Response
 
 from service import web
-from service.api import actions, bot_moves, bots, games, hints, records, rules, seats, system
+from service.api import (
+    actions,
+    bot_moves,
+    bots,
+    events,
+    games,
+    hints,
+    records,
+    rules,
+    seats,
+    system,
+)
 from service.api.auth import AppKeys
 from service.api.document import make_document
 from service.api.observing import Metrics, observe_requests
@@ -28,6 +39,7 @@ RESOURCES = (
     games.resource,
     seats.resource,
     actions.resource,
+    events.resource,
     hints.resource,
     bot_moves.resource,
     records.resource,

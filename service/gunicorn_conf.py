@@ -9,6 +9,8 @@ patched the standard library, never before the fork.
 from __future__ import annotations
 
 import os
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ from service.logs import configure_logs
 bind = f"127.0.0.1:{os.environ.get('PORT') or 8000}"
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 worker_class = "gevent"
-worker_connections = 1000
+# Above this many a worker takes no further ones, and a stream holds one as long as it is open.
+worker_connections = 10_000
 preload_app = False
 
 # A worker that says nothing for so long is killed; nothing of ours computes in a request.
@@ -38,6 +41,10 @@ worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 # Far above what the API's paths and headers need.
 limit_request_line = 4094
 limit_request_fields = 64
+
+
+STOP_LOOK_S = 0.2
+"""How often a worker looks whether it was told to stop."""
 
 
 class Logger(glogging.Logger):
@@ -62,6 +69,18 @@ def on_starting(_server: Any) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         for counters in Path(folder).glob("*.db"):
             counters.unlink(missing_ok=True)
+
+
+def post_worker_init(worker: Any) -> None:
+    """Let a worker's streams end when it is told to stop: their clients take them up elsewhere."""
+
+    def watch() -> None:
+        while worker.alive:
+            time.sleep(STOP_LOOK_S)
+        worker.wsgi.extensions["persian_rummy"].house.store.end_watches()
+
+    # gevent has patched the standard library by now: this is a greenlet.
+    threading.Thread(target=watch, name="stop", daemon=True).start()
 
 
 def child_exit(_server: Any, worker: Any) -> None:

@@ -28,7 +28,8 @@ from rq.utils import as_text, utcformat
 from structlog.contextvars import get_contextvars
 
 from service.games.errors import QueueFull
-from service.store.redis_store import load_script, store_errors
+from service.store.errors import store_errors
+from service.store.redis_store import load_script
 
 DEAD_AFTER_S = 5.0
 """Five missed signs of life."""

@@ -24,6 +24,7 @@ OPERATIONS = [
     "listLegalActions",
     "playAction",
     "listActions",
+    "streamEvents",
     "askHint",
     "getHint",
     "cancelHint",

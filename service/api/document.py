@@ -68,6 +68,11 @@ REQUEST_HEADERS: dict[str, dict[str, Any]] = {
         "the seconds are over (202).",
         "schema": {"type": "string", "examples": ["wait=5"]},
     },
+    "Last-Event-ID": {
+        "description": "The id of the last event that you have: the stream goes on after it. "
+        "Browsers send it by themselves when they come again.",
+        "schema": {"type": "string", "pattern": "^[0-9]{1,9}$", "examples": ["12"]},
+    },
     "Accept-Language": {
         "description": "Which language is wanted.",
         "schema": {"type": "string", "examples": ["en"]},

@@ -11,7 +11,14 @@ from functools import cache
 
 import structlog
 from flask import Flask, Response, g, request
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
 
 from service.api.auth import shown_name
 from service.logs import get_logger
@@ -45,6 +52,12 @@ class Metrics:
         )
         self._refusals = Counter(
             "persian_rummy_refusals", "Actions refused.", ("rule",), registry=self.registry
+        )
+        self.streams = Gauge(
+            "persian_rummy_streams",
+            "Streams of events that are open.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
         )
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 

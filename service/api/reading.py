@@ -22,6 +22,7 @@ MAX_ERRORS = 20
 MAX_FIELD = 100
 """Characters of a field's name that are repeated to the client."""
 _VERSION = re.compile(r'(?:W/)?"([0-9]{1,9})"')
+_EVENT_ID = re.compile("[0-9]{1,9}")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?([0-9]{1,6})\"?\s*(?:$|[,;])", re.IGNORECASE)
 
@@ -140,6 +141,16 @@ def expected_version(request: Request) -> int | None:
     if found is None:
         raise Malformed([("If-Match", 'One version in quotes is needed, such as "12".')])
     return int(found[1])
+
+
+def last_event_id(request: Request) -> int | None:
+    """Return the version of `Last-Event-ID`, None without one; raises Malformed."""
+    given = request.headers.get("Last-Event-ID", "").strip()
+    if not given:
+        return None
+    if not _EVENT_ID.fullmatch(given):
+        raise Malformed([("Last-Event-ID", "The id of an event is needed, such as 12.")])
+    return int(given)
 
 
 def request_key(request: Request, caller: Caller) -> RequestKey | None:

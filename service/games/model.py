@@ -63,6 +63,11 @@ class Game:
         return turn if self.seats[turn].player == "bot" else None
 
     @property
+    def is_over(self) -> bool:
+        """Whether the game is finished or abandoned."""
+        return self.status in ("finished", "abandoned")
+
+    @property
     def open_seats(self) -> list[int]:
         """Seats that wait for a player."""
         return [seat for seat in range(SEATS) if self.seats[seat].player == "open"]

@@ -68,6 +68,25 @@ class CommitResult:
     """Set when a request of the same key was committed first."""
 
 
+class WatchEnded(Exception):
+    """No more news will come: this process is about to end, or the game began anew."""
+
+
+class Watch(Protocol):
+    """Waits for the log of one game to grow; for one thread or greenlet."""
+
+    def next(self, since: int, timeout_s: float) -> list[Document]:
+        """Return entries with version > `since`, ascending, as soon as there are any; none when the
+        time is up.
+
+        Raises StoreUnavailable at once when the store goes away meanwhile, and WatchEnded; after
+        the former it may be called again.
+        """
+
+    def close(self) -> None:
+        """Watch no longer."""
+
+
 class GameStore(Protocol):
     """Games, logs, task documents and the list of games that wait for a bot.
 
@@ -85,6 +104,12 @@ class GameStore(Protocol):
 
     def wait_for_version(self, game_id: str, since: int, timeout_s: float) -> bool:
         """Wait until the log has an entry past `since`; False when the time is up first."""
+
+    def watch(self, game_id: str) -> Watch:
+        """Return a watch on a game's log; many may watch one game, and it costs little."""
+
+    def end_watches(self) -> None:
+        """End all watches, now and to come: they raise WatchEnded, also in who waits."""
 
     def index_game(self, app: str, game_id: str, created_at_ms: int) -> None:
         """Put a game on its app's list."""

@@ -13,7 +13,7 @@ import redis
 from service.games.access import APP_KEY_PREFIX, LOCAL_APP, hash_secret
 from service.games.house import rfc3339
 from service.store import keys
-from service.store.redis_store import store_errors
+from service.store.errors import store_errors
 
 SECRET_BYTES = 24
 """192 bits."""

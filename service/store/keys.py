@@ -21,12 +21,16 @@ Each write begins the time to live anew, a cancelling excepted. The fields:
 
 States, entries, bodies and documents are JSON. A scope is a game's id or another text. The part in
 braces is what Redis Cluster places keys by: all keys of one scope lie together, so that one script
-may touch them. The keys of the queue (`rq:...`) are RQ's own.
+may touch them. What is published: each log entry, as `VERSION ENTRY`, on the channel of its game,
+which is named as its log is; on `prs:wake:...` nothing, to wake one reader. The keys of the queue
+(`rq:...`) are RQ's own.
 """
 
 PREFIX = "prs:"
 WAITING = f"{PREFIX}waiting"
 APP_KEYS = f"{PREFIX}appkeys"
+WAKE_CHANNELS = f"{PREFIX}wake:"
+"""What the channels begin with by which a process wakes its own reader of news."""
 
 
 def state_key(game_id: str) -> str:
@@ -37,6 +41,20 @@ def state_key(game_id: str) -> str:
 def log_key(game_id: str) -> str:
     """Return the key of a game's log."""
     return f"{PREFIX}{{{game_id}}}:log"
+
+
+def news_channel(game_id: str) -> str:
+    """Return the channel on which a game's log entries are published."""
+    return log_key(game_id)
+
+
+def game_of_channel(channel: str) -> str:
+    """Return the game whose channel that is; for another channel, no game's id.
+
+    >>> game_of_channel(news_channel("g1"))
+    'g1'
+    """
+    return channel[len(PREFIX) + 1 : -len("}:log")]
 
 
 def answer_key(scope: str, name: str) -> str:

@@ -14,7 +14,16 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from service.games.errors import QueueFull, StoreUnavailable
-from service.games.ports import Answer, Commit, CommitResult, Document, Loaded, RequestKey
+from service.games.ports import (
+    Answer,
+    Commit,
+    CommitResult,
+    Document,
+    Loaded,
+    RequestKey,
+    Watch,
+    WatchEnded,
+)
 from service.store.keys import task_number
 
 Value = TypeVar("Value")
@@ -62,6 +71,17 @@ class _StoredAnswer:
         return Answer(self.fingerprint, orjson.loads(self.body))
 
 
+@dataclass(frozen=True, slots=True)
+class _MemoryWatch:
+    store: "MemoryStore"
+    game_id: str
+
+    def next(self, since: int, timeout_s: float) -> list[Document]:
+        return self.store.await_entries(self.game_id, since, timeout_s)
+
+    def close(self) -> None: ...
+
+
 class MemoryStore:
     """`GameStore` in one process. May be shared by threads."""
 
@@ -75,6 +95,7 @@ class MemoryStore:
     ) -> None:
         """Begin empty; `clock`, in seconds, says when things expire."""
         self.is_away = False
+        self._has_ended = False
         self._finished_ttl_s = finished_ttl_s
         self._idle_ttl_s = idle_ttl_s
         self._idempotency_ttl_s = idempotency_ttl_s
@@ -145,13 +166,35 @@ class MemoryStore:
 
     def wait_for_version(self, game_id: str, since: int, timeout_s: float) -> bool:
         """Wait until the log has an entry past `since`; False when the time is up first."""
+        if timeout_s <= 0:
+            return bool(self.read_log(game_id, since, 1))
+        try:
+            return bool(self.watch(game_id).next(since, timeout_s))
+        except WatchEnded:
+            return False
+
+    def watch(self, game_id: str) -> Watch:
+        """Return a watch on a game's log."""
+        return _MemoryWatch(self, game_id)
+
+    def end_watches(self) -> None:
+        """End all watches, now and to come."""
+        with self._changed:
+            self._has_ended = True
+            self._changed.notify_all()
+
+    def await_entries(self, game_id: str, since: int, timeout_s: float) -> list[Document]:
+        """Return entries past `since` when there are any, none when the time is up."""
 
         def is_there() -> bool:
             game = self._games.get(game_id)
-            return game is not None and len(game.log) > since
+            return self._has_ended or (game is not None and len(game.log) > since)
 
         with self._open():
-            return self._changed.wait_for(is_there, max(timeout_s, 0))
+            self._changed.wait_for(is_there, max(timeout_s, 0))
+            if self._has_ended:
+                raise WatchEnded
+            return self.read_log(game_id, since)
 
     # The list of an app's games.
 

@@ -4,7 +4,8 @@ One commit is one Lua script (`scripts/commit.lua`): version check, state, log e
 times to live, all or nothing. Nobody holds a lock, and no script reads JSON: Lua's numbers are
 floats, which would spoil masks of 56 bits.
 
-The log is a stream whose ids are the versions, so that readers resume by version and wait on it.
+The log is a stream whose ids are the versions, so that readers resume by version; those who wait
+for more are woken by what a commit publishes (`news.py`).
 
 Every error that means "Redis is not there for us now" becomes `StoreUnavailable`, in one place.
 The client made by `connect` tries a broken connection once more and then gives up, so that a
@@ -12,8 +13,7 @@ request fails fast; the next request finds Redis again by itself.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from importlib import resources
 from typing import Any
 
@@ -21,30 +21,30 @@ import orjson
 import redis
 from redis.backoff import ConstantBackoff
 from redis.commands.core import Script
-from redis.exceptions import (
-    ConnectionError,
-    OutOfMemoryError,
-    ReadOnlyError,
-    ResponseError,
-    TimeoutError,
-)
+from redis.exceptions import ConnectionError
 from redis.retry import Retry
 
-from service.games.errors import StoreUnavailable
-from service.games.ports import Answer, Commit, CommitResult, Document, Loaded, RequestKey
+from service.games.ports import (
+    Answer,
+    Commit,
+    CommitResult,
+    Document,
+    Loaded,
+    RequestKey,
+    Watch,
+    WatchEnded,
+)
 from service.store import keys
+from service.store.errors import store_errors
+from service.store.news import News
 
 MAX_CONNECTIONS = 10_000
-"""Redis's own default limit; each live reader holds one while it waits."""
+"""Redis's own default limit."""
 IDLE_CHECK_S = 30
 """A connection unused for longer is tried with a PING first: the peer may be gone unnoticed."""
-WAIT_MARGIN_S = 2.0
-"""How much longer than asked for a blocking read may take before Redis counts as away."""
 COMMIT_ID_BYTES = 9
 _LARGEST_VERSION = 2**62
 """Redis takes unsigned 64-bit numbers in stream ids; a client may send any."""
-_REFUSALS = ("BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM")
-"""First words of answers that say "not now"; inside a script they stand behind other text."""
 
 
 def connect(url: str, timeout_s: float) -> redis.Redis:
@@ -61,19 +61,6 @@ def connect(url: str, timeout_s: float) -> redis.Redis:
         health_check_interval=IDLE_CHECK_S,
         max_connections=MAX_CONNECTIONS,
     )
-
-
-@contextmanager
-def store_errors() -> Iterator[None]:
-    """Turn errors of a Redis that cannot be used now into StoreUnavailable; let others pass."""
-    try:
-        yield
-    except (ConnectionError, TimeoutError, ReadOnlyError, OutOfMemoryError) as error:
-        raise StoreUnavailable from error
-    except ResponseError as error:
-        if any(word in str(error) for word in _REFUSALS):
-            raise StoreUnavailable from error
-        raise
 
 
 def load_script(client: redis.Redis, name: str) -> Script:
@@ -105,6 +92,7 @@ class RedisStore:
         self._save_task = load_script(client, "save_task")
         self._cancel_task = load_script(client, "cancel_task")
         self._unmark_waiting = load_script(client, "unmark_waiting")
+        self._news = News(client, self.read_log)
 
     def ping(self) -> None:
         """Return when the store answers."""
@@ -165,28 +153,22 @@ class RedisStore:
         return [orjson.loads(fields[b"e"]) for _id, fields in entries]
 
     def wait_for_version(self, game_id: str, since: int, timeout_s: float) -> bool:
-        """Wait until the log has an entry past `since`; False when the time is up first.
-
-        Holds one connection of the pool meanwhile, and reads from it with a time limit of its own:
-        the socket's is for commands that answer at once.
-        """
-        command: list[str | int] = ["XREAD", "COUNT", 1]
-        if timeout_s > 0:
-            command += ["BLOCK", max(1, round(timeout_s * 1000))]
-        command += ["STREAMS", keys.log_key(game_id), f"{_version_in_range(since)}-0"]
-        pool = self._client.connection_pool
-        with store_errors():
-            connection = pool.get_connection()
+        """Wait until the log has an entry past `since`; False when the time is up first."""
+        if timeout_s <= 0:
+            return bool(self.read_log(game_id, since, 1))
+        with closing(self.watch(game_id)) as watch:
             try:
-                connection.send_command(*command)
-                answer = connection.read_response(timeout=max(timeout_s, 0) + WAIT_MARGIN_S)
-            except BaseException:
-                # Also when the waiter is killed: a late answer must not reach the next user.
-                connection.disconnect()
-                raise
-            finally:
-                pool.release(connection)
-        return bool(answer)
+                return bool(watch.next(since, timeout_s))
+            except WatchEnded:
+                return False
+
+    def watch(self, game_id: str) -> Watch:
+        """Return a watch on a game's log."""
+        return self._news.watch(game_id)
+
+    def end_watches(self) -> None:
+        """End all watches, now and to come."""
+        self._news.close()
 
     # The list of an app's games.
 

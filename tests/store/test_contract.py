@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any, TypeVar
 
 import pytest
@@ -16,7 +17,15 @@ from service.games.changing import load_game
 from service.games.errors import SeatTaken
 from service.games.hosting import GameOrder, SeatOrder, create_game, join_game
 from service.games.house import House
-from service.games.ports import Answer, Commit, CommitResult, GameStore, Loaded, RequestKey
+from service.games.ports import (
+    Answer,
+    Commit,
+    CommitResult,
+    GameStore,
+    Loaded,
+    RequestKey,
+    WatchEnded,
+)
 from service.store.memory import MemoryQueue, MemoryStore
 from service.store.redis_store import RedisStore
 
@@ -322,6 +331,62 @@ def test_a_reader_waits_for_a_version_to_come_and_not_for_one_that_came(store: G
     store.commit(change(1))
 
     assert not store.wait_for_version("g", 1, 0.05)
+
+
+def test_a_watch_tells_each_entry_once_and_in_order(store: GameStore) -> None:
+    """Of commits before it was made, while nobody looked, and while it waits."""
+    store.commit(change(0))
+    store.commit(change(1))
+    with closing(store.watch("g")) as watch:
+        told = watch.next(0, 1)
+        store.commit(change(2))
+        store.commit(change(3))
+        while len(told) < 3:
+            told += watch.next(len(told), 5)
+        later = threading.Timer(0.1, store.commit, [change(4)])
+        later.start()
+        told += watch.next(3, 5)
+        later.join()
+
+        assert [entry["version"] for entry in told] == [1, 2, 3, 4]
+        assert watch.next(4, 0.05) == []
+
+
+def test_a_watch_that_is_far_behind_misses_nothing(store: GameStore) -> None:
+    """More entries than any reader keeps in memory."""
+    store.commit(change(0))
+    with closing(store.watch("g")) as watch:
+        assert watch.next(0, 0.05) == []
+        for version in range(1, 201):
+            store.commit(change(version))
+        time.sleep(0.2)
+        told = watch.next(3, 5)
+
+    assert [entry["version"] for entry in told] == list(range(4, 201))
+
+
+def test_watches_end_when_the_process_is_about_to(store: GameStore) -> None:
+    """In who waits, and in who comes later; a long poll is answered as it is."""
+    store.commit(change(0))
+    raised: list[BaseException] = []
+
+    def wait() -> None:
+        with closing(store.watch("g")) as watch:
+            try:
+                watch.next(0, 20)
+            except WatchEnded as error:
+                raised.append(error)
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    time.sleep(0.2)
+    store.end_watches()
+    waiter.join(5)
+
+    assert len(raised) == 1
+    with pytest.raises(WatchEnded):
+        store.watch("g").next(0, 20)
+    assert not store.wait_for_version("g", 0, 20)
 
 
 # The list of an app's games.

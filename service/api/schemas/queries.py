@@ -71,6 +71,14 @@ class LogQuery(SeatQuery):
     )
 
 
+class EventsQuery(SeatQuery):
+    """Whose eyes, and after which event."""
+
+    last_event_id = since_in_query(
+        "As the header `Last-Event-ID`, for clients that cannot set it; the header wins."
+    )
+
+
 class GamesQuery(RequestSchema):
     """A page of games."""
 

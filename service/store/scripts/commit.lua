@@ -48,6 +48,7 @@ if version == '0' then
 end
 if ARGV[4] ~= '' then
   redis.call('XADD', log_key, version .. '-0', 'e', ARGV[4], 'c', commit_id)
+  redis.call('PUBLISH', log_key, version .. ' ' .. ARGV[4])
 end
 redis.call('HSET', state_key, 'v', version, 's', ARGV[2])
 redis.call('EXPIRE', state_key, ARGV[3])

@@ -1,0 +1,30 @@
+"""Errors of Redis, in one place: those that mean "not there for us now" become StoreUnavailable."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from redis.exceptions import (
+    ConnectionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TimeoutError,
+)
+
+from service.games.errors import StoreUnavailable
+
+_REFUSALS = ("BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM")
+"""First words of answers that say "not now"; inside a script they stand behind other text."""
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Turn errors of a Redis that cannot be used now into StoreUnavailable; let others pass."""
+    try:
+        yield
+    except (ConnectionError, TimeoutError, ReadOnlyError, OutOfMemoryError) as error:
+        raise StoreUnavailable from error
+    except ResponseError as error:
+        if any(word in str(error) for word in _REFUSALS):
+            raise StoreUnavailable from error
+        raise
