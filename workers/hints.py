@@ -13,9 +13,11 @@ from service.rules.view import SeatView
 from workers.bots.base import Budget
 from workers.bots.registry import BOTS
 from workers.search import evaluate
+from workers.search.endgame import ENDGAME_ENGINE, Solution, solve_endgame
 from workers.search.moves import action_of_move
 from workers.search.reasons import reason_for
 from workers.search.search import CHUNK, ENGINE, MoveSamples, MoveStatistics, Search
+from workers.search.values import LARGEST_MARGIN, win_chances
 
 SHOWN = 3
 """Moves played on fresh worlds; the others are listed with the tree's average and no interval."""
@@ -62,6 +64,10 @@ def write_hint(
     search = Search(view, seed, min(budget.iterations or MOST_BY_TIME, MOST_BY_TIME))
     start = clock()
     published = start - PUBLISH_EVERY_S
+    solution = solve_endgame(view)
+    if solution is not None:
+        document |= _solved(view, solution, seed, clock() - start) | {"finished_at": now()}
+        return document if save(document) else {**document, "status": "cancelled"}
     for iterations, progress in budget.chunks(CHUNK, clock):
         search.run(iterations)
         if clock() - published >= PUBLISH_EVERY_S:
@@ -88,6 +94,44 @@ def write_hint(
     }
     document["best"] = document["candidates"][0]["action"]
     return document if save(document) else {**document, "status": "cancelled"}
+
+
+def _solved(view: SeatView, solution: Solution, seed: str, seconds: float) -> dict[str, Any]:
+    """Return the members of a hint whose values are solved and not sampled."""
+    best = solution.best
+    codes = sorted(solution.values, key=lambda code: (-solution.values[code], code != best, code))
+    is_exact = solution.worlds == 1
+    worlds = "the cards are all known" if is_exact else f"{solution.worlds} deals are possible"
+    text = f"Solved to the end of the deal: the stock is empty and {worlds}."
+    reason = {"code": "solved", "values": {"worlds": solution.worlds}, "text": text}
+    candidates = []
+    for code in codes:
+        margin = round(solution.values[code], 2)
+        win = float(win_chances(view)[round(margin) + LARGEST_MARGIN]) if is_exact else None
+        candidates.append(
+            _unsampled(view, MoveStatistics(code, 0, margin))
+            | {
+                "expected_margin": margin,
+                "margin_interval": [margin, margin] if is_exact else None,
+                "win_probability": win,
+                "equal": abs(margin - solution.values[best]) < 0.01,
+                "reason": reason,
+            }
+        )
+    search = {
+        "iterations": 0,
+        "fresh_worlds": solution.worlds,
+        "seconds": round(seconds, 3),
+        "seed": seed,
+        "engine": ENDGAME_ENGINE,
+    }
+    return {
+        "status": "done",
+        "progress": 1.0,
+        "best": candidates[0]["action"],
+        "candidates": candidates,
+        "search": search,
+    }
 
 
 def _interim(view: SeatView, search: Search, progress: float) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -113,6 +114,7 @@ def _use_every_kernel() -> None:
     from service.rules.match import start_match
     from service.rules.view import view_match
     from workers.bots.registry import BOTS
+    from workers.search.endgame import solve_endgame
     from workers.search.search import Search
 
     match = start_match(WARM_UP_SEED, 3)
@@ -122,3 +124,5 @@ def _use_every_kernel() -> None:
     search.sample([move.code for move in search.ranking()[:2]], 10)
     for level in ("random", "greedy"):
         BOTS[level].decide(view, WARM_UP_SEED)
+    counts = tuple(count if seat == view.seat else 0 for seat, count in enumerate(view.hand_counts))
+    solve_endgame(replace(view, stock_count=0, hand_counts=counts))

@@ -13,6 +13,7 @@ from service.rules.melds import RUN, SET, cards_to_lay_off, is_meld_of_kind, mel
 from service.rules.view import MeldView, SeatView
 from workers.bots.base import Decision
 from workers.search.determinize import determinize, unknown_counts, unseen_array
+from workers.search.endgame import solve_endgame
 from workers.search.moves import MAX_MOVES, action_of_move, list_moves
 from workers.search.playout import (
     DEFAULT_WEIGHTS,
@@ -117,13 +118,17 @@ class SearchBot:
     settings: SearchSettings = DEFAULT_SETTINGS
 
     def decide(self, view: SeatView, seed: str) -> Decision:
-        """Search, unless there is but one move; go on in the turn while the tree has been there
-        often.
+        """Search, unless there is one move or the deal's end can be solved.
+
+        Go on in the turn while the tree has been there often.
         """
         search = Search(view, seed, self.iterations, self.settings)
         only = search.moves()
         if len(only) == 1:
             return Decision((action_of_move(only[0], view),))
+        solution = solve_endgame(view)
+        if solution is not None:
+            return Decision((action_of_move(solution.best, view),))
         search.run(self.iterations)
         line = search.turn_line(int(self.iterations * SETTLED_SHARE))
         return Decision(tuple(_actions_of_line(line, view)), self.iterations)
