@@ -30,6 +30,7 @@ OPERATIONS = [
     "cancelHint",
     "askBotMove",
     "getBotMove",
+    "getRecord",
     "listBots",
     "getRules",
     "getHealth",

@@ -173,12 +173,15 @@ class Resource(Blueprint):  # type: ignore[misc]
             )(described)
         described = self.arguments(query, location="query")(described)
         described._apidoc["arguments"]["responses"].clear()
-        successes = {answer.status: answer for answer in answers}
-        for status in sorted({*statuses, *successes}):
-            if status not in successes:
+        refusals = set(statuses).difference(answer.status for answer in answers)
+        parts: list[tuple[int, Answers | None]] = [(status, None) for status in refusals]
+        # One status may have several answers, each of another content type; flask-smorest puts the
+        # last one first.
+        parts += [(answer.status, answer) for answer in reversed(answers)]
+        for status, answer in sorted(parts, key=lambda part: part[0]):
+            if answer is None:
                 described = self.alt_response(status, f"Problem{status}")(described)
                 continue
-            answer = successes[status]
             described = self.alt_response(
                 status,
                 schema=answer.schema,

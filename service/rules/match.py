@@ -111,11 +111,23 @@ class Match:
         ours, theirs = self.totals
         return None if not self.is_over or ours == theirs else int(theirs > ours)
 
+    def deck(self, number: int) -> list[CardId]:
+        """Return the pack of a deal, from 1, as it lies before the deal, the top card first."""
+        return _deck(self.seed, self.client_seed, number)
+
+
+def _deck(seed: str, client_seed: str, number: int) -> list[CardId]:
+    return shuffled_deck(seed, f"deal-{number}", client_seed)
+
+
+def dealer_of(first_dealer: Seat, number: int) -> Seat:
+    """Return who deals a deal, from 1: the left neighbour of the dealer before (R7)."""
+    return (first_dealer + number - 1) % SEATS
+
 
 def _new_deal(seed: str, client_seed: str, first_dealer: Seat, number: int) -> Deal:
-    """Shuffle and deal; each dealer is the left neighbour of the one before (R5, R7)."""
-    deck = shuffled_deck(seed, f"deal-{number}", client_seed)
-    return deal_cards(deck, (first_dealer + number - 1) % SEATS)
+    """Shuffle and deal (R5)."""
+    return deal_cards(_deck(seed, client_seed, number), dealer_of(first_dealer, number))
 
 
 def start_match(seed: str, first_dealer: Seat, client_seed: str = "", deals: int = DEALS) -> Match:
