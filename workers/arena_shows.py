@@ -1,9 +1,14 @@
 """What the arena's commands print and draw: progress with the running estimate, tables, plots."""
 
 import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -22,6 +27,17 @@ from workers.arena import (
     save_result,
 )
 from workers.bots.registry import BOTS, bot_named
+from workers.quality import (
+    Calibration,
+    calibrate,
+    deep_values,
+    positions,
+    read_suite,
+    regrets,
+    write_suite,
+)
+
+T = TypeVar("T")
 
 ANCHOR = "greedy"
 """The level whose rating is 0."""
@@ -158,13 +174,18 @@ def write_levels(ratings: list[Rating], path: Path = LEVELS_FILE) -> None:
     path.write_text(f'{{\n  "levels": [\n{lines}\n  ]\n}}\n', "utf-8")
 
 
-def draw_ladder(ratings: list[Rating], path: Path) -> None:
-    """Draw the ratings with their intervals as PNG; needs the extra `plots`."""
+def _new_figure(width: float, height: float) -> Any:
+    """Return an empty figure, sizes in inches; needs the extra `plots`."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise click.ClickException('drawing needs matplotlib: pip install -e ".[plots]"') from error
-    figure = Figure(figsize=(8, 0.6 * len(ratings) + 1.5), layout="constrained")
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def draw_ladder(ratings: list[Rating], path: Path) -> None:
+    """Draw the ratings with their intervals as PNG; needs the extra `plots`."""
+    figure = _new_figure(8, 0.6 * len(ratings) + 1.5)
     axes = figure.subplots()
     places = range(len(ratings))
     values = [rating.rating for rating in ratings]
@@ -175,4 +196,94 @@ def draw_ladder(ratings: list[Rating], path: Path) -> None:
     axes.axvline(0, color="#333333", linewidth=0.8)
     axes.set_xlabel(f"rating in Elo points of the game, {ANCHOR} = 0, 95 % intervals")
     axes.set_title("Persian Rummy: the levels")
+    figure.savefig(path, dpi=120)
+
+
+def _in_processes(
+    label: str, work: Callable[..., T], arguments: Sequence[tuple[Any, ...]], processes: int
+) -> list[T]:
+    """Return the results of `work` in the order of `arguments`, under a progress bar."""
+    results: list[T | None] = [None] * len(arguments)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with (
+        Progress(*columns, console=Console(stderr=True)) as progress,
+        ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool,
+    ):
+        task = progress.add_task(label, total=len(arguments))
+        futures = {pool.submit(work, *each): place for place, each in enumerate(arguments)}
+        for future in as_completed(futures):
+            results[futures[future]] = future.result()
+            progress.update(task, advance=1)
+    return [result for result in results if result is not None]
+
+
+def show_calibration(
+    decisions: int, sizes: tuple[int, int, int], plot: Path | None, processes: int, seed: str
+) -> None:
+    """Calibrate and print the share of intervals that hold, and the bias with and without fresh
+    worlds.
+    """
+    work = [
+        (view, *sizes, f"{seed}-{number}") for number, view in enumerate(positions(decisions, seed))
+    ]
+    found = _in_processes("calibration", calibrate, work, processes)
+    held = np.array([one.holds for one in found])
+    bias = np.array([one.shown - one.later for one in found])
+    curse = np.array([one.tree_mean - one.later for one in found])
+    error = 1.96 / np.sqrt(len(found))
+    click.echo(
+        f"{len(found)} decisions, {sizes[0]} iterations, {sizes[1]} fresh worlds, seed {seed}\n"
+        f"95 % intervals that hold the average of {sizes[2]} later worlds: {held.mean():.1%}\n"
+        f"shown less later: {bias.mean():+.2f} ± {error * bias.std():.2f} points\n"
+        f"the search's own average less later: {curse.mean():+.2f} ± {error * curse.std():.2f}"
+    )
+    if plot is not None:
+        draw_calibration(found, plot)
+        click.echo(f"drew {plot}")
+
+
+def make_suite(
+    count: int, iterations: int, fresh: int, path: Path, processes: int, seed: str
+) -> None:
+    """Make and write a suite."""
+    work = [
+        (view, iterations, fresh, f"{seed}-{number}")
+        for number, view in enumerate(positions(count, seed))
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_suite(path, _in_processes("deep search", deep_values, work, processes))
+    click.echo(f"wrote {count} positions to {path}, {iterations} iterations each, seed {seed}")
+
+
+def show_regrets(players: tuple[str, ...], path: Path, processes: int) -> None:
+    """Print the mean regret by player with its 95 % interval."""
+    suite = read_suite(path)
+    names = players or tuple(BOTS)
+    rows = _in_processes("regret", regrets, [(suite, name) for name in names], processes)
+    table = Table("player", "points lost a decision", "share of best choices")
+    for name, row in zip(names, rows, strict=True):
+        wide = 1.96 * row.std(ddof=1) / np.sqrt(len(row))
+        table.add_row(name, f"{row.mean():.2f} ± {wide:.2f}", f"{(row < 0.01).mean():.0%}")
+    Console(width=100).print(table)
+
+
+def draw_calibration(found: list[Calibration], path: Path) -> None:
+    """Draw shown against later averages as PNG."""
+    figure = _new_figure(6, 6)
+    axes = figure.subplots()
+    later = [one.later for one in found]
+    shown = [one.shown for one in found]
+    axes.errorbar(
+        later, shown, yerr=[one.half_width for one in found], fmt=".", color="#2a7f78", alpha=0.5
+    )
+    ends = [min(later), max(later)]
+    axes.plot(ends, ends, color="#333333", linewidth=0.8)
+    axes.set_xlabel("average of later worlds, points")
+    axes.set_ylabel("shown in the hint, with its 95 % interval")
+    axes.set_title("Calibration of the advice")
     figure.savefig(path, dpi=120)

@@ -104,3 +104,60 @@ def ladder(
     from workers.arena_shows import show_ladder
 
     show_ladder(pairs, plot, write, processes, seed, out)
+
+
+@arena.command()
+@click.option("--decisions", default=500, show_default=True, help="Decisions of self-play.")
+@click.option("--iterations", default=16_000, show_default=True, help="Of search, a decision.")
+@click.option("--fresh", default=1_000, show_default=True, help="Fresh worlds that are shown.")
+@click.option("--later", default=20_000, show_default=True, help="Worlds of the later average.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw shown against later, as PNG.")
+@_processes
+@_seed
+def calibration(
+    decisions: int,
+    iterations: int,
+    fresh: int,
+    later: int,
+    plot: Path | None,
+    processes: int,
+    seed: str,
+) -> None:
+    """Check that 95 % intervals hold the later average in about 95 % of decisions."""
+    from workers.arena_shows import show_calibration
+
+    show_calibration(decisions, (iterations, fresh, later), plot, processes, seed)
+
+
+_suite = click.option(
+    "--suite",
+    default="tests/quality/suite.jsonl",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="File of positions with deep values.",
+)
+
+
+@arena.command()
+@click.option("--count", default=300, show_default=True, help="Positions.")
+@click.option("--iterations", default=200_000, show_default=True, help="Of the deep search.")
+@click.option("--fresh", default=4_000, show_default=True, help="Fresh worlds a move.")
+@_suite
+@_processes
+@_seed
+def suite(count: int, iterations: int, fresh: int, suite: Path, processes: int, seed: str) -> None:
+    """Make the suite of positions with deep values."""
+    from workers.arena_shows import make_suite
+
+    make_suite(count, iterations, fresh, suite, processes, seed)
+
+
+@arena.command()
+@click.argument("players", nargs=-1)
+@_suite
+@_processes
+def regret(players: tuple[str, ...], suite: Path, processes: int) -> None:
+    """Print how many points a decision PLAYERS (default: all levels) lose on the suite."""
+    from workers.arena_shows import show_regrets
+
+    show_regrets(players, suite, processes)
