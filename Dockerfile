@@ -33,10 +33,11 @@ RUN sed '/^# ---- development/,$d' /build/constraints.txt > /build/all.txt \
 # What no process of ours reads: the parts' own tests, headers and stubs, symbols of the compiler's
 # library, languages that the service does not speak. The auditwheel copies in *.libs break when
 # stripped. Then bytecode that is never compared with its source again.
+# hadolint ignore=DL3003
 RUN cd /opt/venv/lib/python3*/site-packages \
     && echo /opt/persian-rummy > persian-rummy.pth \
     && find . -depth -type d \( -name tests -o -name test \) -exec rm -r {} + \
-    && rm -r numpy/distutils numpy/f2py \
+    && rm -r numba/cuda numpy/distutils numpy/f2py \
     && find . -type f \( -name '*.pyi' -o -name '*.pxd' -o -name '*.pyx' -o -name '*.[ach]' \) -delete \
     && find babel/locale-data -name '*.dat' ! -name 'root.dat' ! -name 'e[no].dat' \
         ! -name 'e[no]_*.dat' ! -name 'fi.dat' ! -name 'fi_*.dat' -delete \

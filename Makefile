@@ -9,13 +9,15 @@ PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := .cache/lock
+TOOLS := .cache/tools
 # For every platform and for Python 3.11 on, and nothing in the file about where a part came from.
 COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
-.PHONY: help run demo test lint format openapi bench bench-search arena constraints clean
+.PHONY: help run demo test lint format openapi bench bench-search arena constraints clean \
+	chart-tools chart-check image-check
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +28,7 @@ run: $(VENV)/.run-stamp ## Run the whole service on 127.0.0.1:8000 (PORT) until 
 demo: $(VENV)/.run-stamp ## Play a game over HTTP beside `make run`: DEMO_ARGS="--help" tells how
 	@exec $(BIN)/python -m service.demo $(DEMO_ARGS)
 
-test: lint ## Run everything that CI runs: checks, then tests on a real Redis
+test: lint chart-tools ## Run everything that CI runs: checks, then tests on a real Redis
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev-stamp ## Check style, types and who imports whom
@@ -50,6 +52,14 @@ bench-search: $(VENV)/.dev-stamp ## Measure the search alone
 
 arena: $(VENV)/.dev-stamp ## Let the bots play each other: ARENA_ARGS="--help" tells how
 	$(BIN)/python -m workers arena $(ARENA_ARGS)
+
+chart-tools: $(TOOLS)/.stamp ## Fetch helm 3 and 4, hadolint and Kubernetes' schemas for the tests (107 MB, once)
+
+chart-check: $(TOOLS)/.stamp ## Check the chart and the Dockerfile alone
+	$(BIN)/python -m pytest tests/deploy $(PYTEST_ARGS)
+
+image-check: $(VENV)/.dev-stamp ## Build the image and run it: needs Linux, root, buildah, some minutes
+	@$(BIN)/python tests/deploy/image_check.py
 
 constraints: $(LOCK)/.stamp ## Pin all parts anew; UPGRADE=--upgrade takes the newest that fit
 	cp constraints.txt $(LOCK)/all.txt
@@ -96,6 +106,11 @@ $(VENV)/.run-stamp: constraints.txt pyproject.toml $(VENV)/.made-stamp
 $(VENV)/.dev-stamp: $(VENV)/.run-stamp
 	@echo "installing the parts of the tests and checks"
 	@$(PIP_INSTALL) --require-hashes -r constraints.txt
+	@touch $@
+
+$(TOOLS)/.stamp: tests/deploy/tools.txt tests/deploy/tools.py $(VENV)/.dev-stamp
+	@echo "fetching the tools of the chart's tests"
+	@$(BIN)/python tests/deploy/tools.py
 	@touch $@
 
 # The resolver has an environment of its own, as it is no part of what it resolves.

