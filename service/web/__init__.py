@@ -110,7 +110,9 @@ def _wanted_language() -> str:
     named = request.args.get("lang")
     if named in LANGUAGES:
         return named
-    return request.accept_languages.best_match(LANGUAGES) or LANGUAGES[0]
+    # A dialect counts as its language: `fi-FI, en;q=0.5` wants Finnish.
+    wanted = (tag.partition("-")[0].lower() for tag in request.accept_languages.values())
+    return next((language for language in wanted if language in LANGUAGES), LANGUAGES[0])
 
 
 @pages.get("/")

@@ -114,13 +114,16 @@ export function fly(root, before, origin) {
     const dy = from.top - to.top;
     if (Math.abs(dx) + Math.abs(dy) < 2) continue;
     const scale = from.width / to.width;
-    element.animate(
+    const flight = element.animate(
       [
         { transform: `translate(${dx}px, ${dy}px) scale(${scale})`, transformOrigin: "0 0", zIndex: 5 },
         { transform: "none", transformOrigin: "0 0", zIndex: 5 },
       ],
       { duration: 320, easing: "cubic-bezier(.2,.7,.2,1)" },
     );
+    // Who aims at a card below must not hit the one that flies over it.
+    element.classList.add("in-flight");
+    flight.onfinish = flight.oncancel = () => element.classList.remove("in-flight");
   }
 }
 

@@ -1,0 +1,172 @@
+"""What is served: pages and static files, without a browser."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import string
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from service import web
+
+STATIC = Path(web.__file__).parent / "static"
+MOST_BYTES = 200_000
+USED = re.compile(r"""\bt\(\s*(?:[\w.! ]+\? )?["']([a-z_.]+)["']""")
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    """Return a client of an app that has the pages alone."""
+    app = Flask("pages", static_folder=None)
+    app.register_blueprint(web.pages)
+    return app.test_client()
+
+
+def words(language: str) -> dict[str, str]:
+    """Return a catalogue as it is in the file."""
+    found: dict[str, str] = json.loads((STATIC / "i18n" / f"{language}.json").read_text("utf-8"))
+    return found
+
+
+def fields(text: str) -> set[str]:
+    """Return the names in braces."""
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def test_the_whole_table_weighs_less_than_200_kb():
+    """Three languages and all cards included."""
+    assert sum(map(len, web.static_files().values())) < MOST_BYTES
+
+
+def test_nothing_is_loaded_from_elsewhere():
+    """No address of another host stands in any file, but for the name of SVG's namespace."""
+    for path, raw in web.static_files().items():
+        found = re.findall(r"https?://[\w.-]+[\w/]*", raw.decode())
+
+        assert {"http://www.w3.org/2000/svg"} >= set(found), path
+
+
+def test_the_policy_allows_nothing_inline(client: FlaskClient):
+    """And the page has nothing inline to allow."""
+    answer = client.get("/")
+
+    policy = answer.headers["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'")
+    assert "require-trusted-types-for 'script'" in policy
+    assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", answer.text)
+
+
+def test_an_address_of_this_release_is_kept_for_a_year(client: FlaskClient):
+    """The path holds a digest of all files."""
+    module = re.search(r'src="(/static/[^"]+/table\.js)"', client.get("/").text)
+    assert module
+
+    answer = client.get(module[1])
+
+    assert 200 == answer.status_code
+    assert "immutable" in answer.headers["Cache-Control"]
+    assert answer.content_type.startswith("text/javascript")
+
+
+def test_a_page_of_another_release_gets_the_files_of_this_one_to_use_once(client: FlaskClient):
+    """While two releases run side by side, no page is left without its modules."""
+    answer = client.get("/static/0123456789abcdef/table.js")
+
+    assert (200, "no-cache") == (answer.status_code, answer.headers["Cache-Control"])
+
+
+@pytest.mark.parametrize("path", ["nothing.js", "../__init__.py", "i18n/../../__init__.py", ""])
+def test_only_static_files_are_served(client: FlaskClient, path: str):
+    """What is not in the list is not there."""
+    assert client.get(f"/static/{web.digest()}/{path}").status_code in (404, 308)
+
+
+def test_an_unchanged_page_is_not_sent_again(client: FlaskClient):
+    """The tag names release and language."""
+    first = client.get("/", headers={"Accept-Language": "fi"})
+
+    again = client.get(
+        "/", headers={"Accept-Language": "fi", "If-None-Match": first.headers["ETag"]}
+    )
+    other = client.get(
+        "/", headers={"Accept-Language": "eo", "If-None-Match": first.headers["ETag"]}
+    )
+
+    assert (304, 200) == (again.status_code, other.status_code)
+
+
+def test_files_travel_packed(client: FlaskClient):
+    """gzip for who takes it; the same bytes as without."""
+    path = f"/static/{web.digest()}/table.css"
+
+    packed = client.get(path, headers={"Accept-Encoding": "gzip"})
+    plain = client.get(path)
+
+    assert "gzip" == packed.headers["Content-Encoding"]
+    assert plain.data == gzip.decompress(packed.data)
+    assert len(packed.data) < len(plain.data) / 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [("fi-FI, en;q=0.5", "fi"), ("eo", "eo"), ("de, fi;q=0.3", "fi"), ("de", "en"), ("", "en")],
+)
+def test_the_page_comes_in_the_readers_language(client: FlaskClient, asked: str, given: str):
+    """Before any script runs."""
+    answer = client.get("/", headers={"Accept-Language": asked})
+
+    assert given == answer.headers["Content-Language"]
+    assert f'<html lang="{given}"' in answer.text
+    assert words(given)["bar.new"] in answer.text
+    assert "{{" not in answer.text
+
+
+def test_an_address_may_name_the_language(client: FlaskClient):
+    """For links; an unknown one counts for nothing."""
+    assert "eo" == client.get("/?lang=eo").headers["Content-Language"]
+    assert "en" == client.get("/?lang=xx").headers["Content-Language"]
+
+
+@pytest.mark.parametrize("language", web.LANGUAGES)
+def test_each_catalogue_is_whole(language: str):
+    """The same keys with the same fields, and nothing left empty."""
+    original, translated = words("en"), words(language)
+
+    assert list(original) == list(translated)
+    for key, text in translated.items():
+        assert fields(original[key]) == fields(text), key
+        assert text.strip(), key
+
+
+def test_all_words_that_the_scripts_ask_for_are_there():
+    """A missing key would show as the key."""
+    known = words("en")
+    asked = {
+        key
+        for path in STATIC.glob("*.js")
+        for key in USED.findall(path.read_text("utf-8"))
+        if not key.endswith(".")
+    }
+
+    assert len(asked) > 100
+    assert set() == {key for key in asked if key not in known and f"{key}.other" not in known}
+
+
+SLIPS = {
+    "eo": ("kunfand", "kuro", "remizo", "komercist", "interkonsent"),
+    "fi": ("sulautu", "juoks", "sopimu", "hylkäys", "setti"),
+}
+
+
+@pytest.mark.parametrize("language", SLIPS)
+def test_the_slips_of_the_source_texts_are_not_repeated(language: str):
+    """Melds do not melt, runs are not run on foot, and no merchant deals."""
+    text = " ".join(words(language).values()).lower()
+
+    assert [] == [slip for slip in SLIPS[language] if slip in text]
