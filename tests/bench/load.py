@@ -47,6 +47,10 @@ class Connection:
         self._left = answer[length:]
         return answer[:length]
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
     def _receive(self) -> bytes:
         received = self._socket.recv(65536)
         if not received:
