@@ -140,8 +140,8 @@ def follow_hint(client: Client, path: str, game: Json, iterations: int, screen: 
     if hint["status"] != "done":
         raise DemoEnded(f"The hint is {hint['status']}: {hint['error']}")
     best = hint["candidates"][0]
-    hope = f"margin {best['expected_margin']:+.0f}, wins {best['win_probability']:.0%}"
-    screen.say(f"  {NAMES[SEAT]:<8} {describe(best['action']):<28} {screen.faint(hope)}")
+    said = screen.faint(describe_hope(best))
+    screen.say(f"  {NAMES[SEAT]:<8} {describe(best['action']):<28} {said}")
     played = client.call(
         "POST",
         f"{path}/actions",
@@ -175,6 +175,12 @@ def describe(action: Json) -> str:
     }
     shown = {**action, "cards": " ".join(action.get("cards", ()))}
     return words[action["type"]].format(**shown)
+
+
+def describe_hope(candidate: Json) -> str:
+    """Return what a hint expects of an action; a solved end of a deal has no chance to win."""
+    margin, chance = candidate["expected_margin"], candidate["win_probability"]
+    return f"margin {margin:+.0f}" + ("" if chance is None else f", wins {chance:.0%}")
 
 
 class Screen:
