@@ -1,9 +1,9 @@
 """Tell Kubernetes whether the worker in this pod is there: `worker_probe.py ready|alive`.
 
 A worker has no port. RQ keeps a hash for each in Redis, with its host's name (the pod's) and its
-last sign of life; those are looked at. `ready`: it has registered, so its kernels are warm. `alive`:
-it gave a sign of life lately. While Redis is away `alive` blames nobody: starting workers again
-would not bring it back.
+last sign of life; those are looked at. `ready`: it has registered, so its kernels are warm.
+`alive`: it gave a sign of life lately. While Redis is away `alive` blames nobody: starting workers
+again would not bring it back.
 """
 
 from __future__ import annotations

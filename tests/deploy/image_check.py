@@ -210,7 +210,7 @@ def free_port() -> int:
 
 
 def wait_for(is_so: Callable[[], Any], timeout_s: float) -> float:
-    """Wait until it is so; return the seconds that took, raise AssertionError when it takes longer."""
+    """Wait until it is so; return the seconds that took; AssertionError when it takes longer."""
     start = time.monotonic()
     while not is_so():
         assert time.monotonic() - start < timeout_s, f"not so after {timeout_s:g} s"
@@ -297,7 +297,8 @@ def check_files(image: Image) -> Iterator[str]:
         [
             "sh",
             "-c",
-            "find / -xdev -writable -not -type l -not -path '/proc/*' -not -path '/dev/*' -not -path '/tmp*' 2>/dev/null || true",
+            "find / -xdev -writable -not -type l -not -path '/proc/*' -not -path '/dev/*' "
+            "-not -path '/tmp*' 2>/dev/null || true",
         ]
     )
     assert writable.split() == [], writable[:500]
@@ -349,7 +350,10 @@ def check_api(image: Image, redis_url: str, logs: Path) -> Iterator[str]:
         assert code == 0, f"the API ended with {code} after SIGTERM"
     told = ", ".join(f"{each:.2f}" for each in seconds)
     assert min(seconds) < 3 * API_READY_S, told
-    yield f"API: ready after {told} s (aim {API_READY_S:g}), {megabytes:.0f} MB, no numba; ends with 0"
+    yield (
+        f"API: ready after {told} s (aim {API_READY_S:g}), {megabytes:.0f} MB, no numba; "
+        "ends with 0"
+    )
 
 
 def check_workers(image: Image, redis_url: str, logs: Path) -> Iterator[str]:

@@ -128,7 +128,7 @@ def test_the_smoke_test_passes_on_a_running_service(tmp_path):
         for what, told in (("game", "answered by bots"), ("hint", "a hint came")):
             done = subprocess.run(
                 [sys.executable, "-I", SMOKE, what],
-                env={"API_URL": service.url},
+                env={"API_URL": service.base_url},
                 capture_output=True,
                 text=True,
                 check=False,

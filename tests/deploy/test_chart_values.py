@@ -8,7 +8,7 @@ import json
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from service.config import Settings
@@ -93,20 +93,18 @@ def test_every_object_of_the_schema_is_closed():
 
     def look(schema, path):
         if isinstance(schema, dict):
-            if "properties" in schema and schema.get("type") == "object":
-                if schema.get("additionalProperties") is not False:
-                    open_ones.append(path)
+            is_object = "properties" in schema and schema.get("type") == "object"
+            if is_object and schema.get("additionalProperties") is not False:
+                open_ones.append(path)
             for key, value in schema.items():
                 look(value, f"{path}/{key}")
 
     look({key: SCHEMA[key] for key in ("properties", "definitions")}, "")
-    # A peer's block is Kubernetes' own shape, checked by its schema.
-    assert ["/definitions"] != open_ones
     assert [] == open_ones
 
 
 def from_schema(schema):
-    """Return a strategy for what a schema lets pass, as far as the chart's own uses the language."""
+    """Return a strategy for what a schema of the chart's lets pass."""
     if "$ref" in schema:
         return from_schema(SCHEMA["definitions"][schema["$ref"].rpartition("/")[2]])
     if "enum" in schema:
@@ -219,6 +217,10 @@ def all_values(draw):
 @settings(
     max_examples=50,
     deadline=None,
+    # The same values each time: what is found here is not to stop a change of something else. No
+    # shrinking, which would call helm a thousand times.
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(values=all_values())
