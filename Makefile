@@ -16,7 +16,7 @@ COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
-.PHONY: help run demo test lint format openapi bench bench-search arena constraints clean \
+.PHONY: help run demo test test-web lint format openapi bench bench-search arena constraints clean \
 	chart-tools chart-check image-check
 
 help: ## List the targets
@@ -30,6 +30,12 @@ demo: $(VENV)/.run-stamp ## Play a game over HTTP beside `make run`: DEMO_ARGS="
 
 test: lint chart-tools ## Run everything that CI runs: checks, then tests on a real Redis
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+test-web: $(VENV)/.dev-stamp ## Try the table in a real browser; SCREENS=FOLDER keeps pictures
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
+		command -v google-chrome > /dev/null || { \
+		echo "The table is tried in Chromium, and there is none on PATH: install the package chromium."; exit 1; }
+	$(BIN)/python -m pytest -n 2 tests/web $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev-stamp ## Check style, types and who imports whom
 	$(BIN)/ruff check .

@@ -65,8 +65,13 @@ class Table:
         return self.find("#result h2").count() == 1
 
     def await_turn(self) -> None:
-        """Wait until there is something to do, or the game is over."""
+        """Wait until there is something to do, or the game is over, and the cards lie still."""
         self.find("#actions button, #result h2").first.wait_for()
+        self.await_cards()
+
+    def await_cards(self) -> None:
+        """Wait until no card is on its way."""
+        self.find("body:not(:has(.in-flight))").wait_for()
 
     def choose_first_takeable(self) -> Locator | None:
         """Return a card of the pile that may be taken, None for none."""
@@ -76,6 +81,7 @@ class Table:
     def play_step(self) -> None:
         """Do one sensible thing by mouse: take or draw, meld what is proposed, or discard."""
         version = self.version
+        self.await_cards()
         takeable = self.choose_first_takeable()
         if takeable is not None:
             takeable.click(position=CARD_EDGE)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.e2e.harness import Player, Service
+from tests.e2e.harness import Player, Service, wait_until
 from tests.web.table import CARD_EDGE, Table
 
 pytestmark = [pytest.mark.browser, pytest.mark.e2e]
@@ -127,6 +127,7 @@ def test_cards_can_be_dragged(service: Service, open_table: Open):
     table.await_turn()
     table.find("#stock").drag_to(table.find("#hand"))
     table.find("#hand [data-card]").nth(7).wait_for()
+    table.await_cards()
 
     card = table.find("#hand [data-card]").last
     name = card.get_attribute("data-card")
@@ -167,14 +168,23 @@ def test_two_people_in_two_windows(service: Service, open_table: Open):
         table.find("#hand [data-card]").nth(6).wait_for()
     assert not ana.hand() & bo.hand()
     assert "Bo" in ana.find("#others").inner_text()
-    for _ in range(2):
-        for table in (ana, bo):
-            take_turn(table)
+    for _ in range(4):
+        take_turn(whose_turn(ana, bo))
     before = bo.hand()
     bo.page.reload()
     bo.find("#hand [data-card]").first.wait_for()
     assert before == bo.hand()
-    take_turn(ana)
+    take_turn(whose_turn(ana, bo))
+
+
+def whose_turn(*tables: Table) -> Table:
+    """Wait until one of them may act."""
+
+    def found() -> list[Table]:
+        return [table for table in tables if table.find("#actions button").count()]
+
+    wait_until(found, 20, "somebody's turn")
+    return found()[0]
 
 
 def take_turn(table: Table) -> None:
@@ -210,6 +220,25 @@ def test_a_seats_link_carries_the_token_and_leaves_no_trace_of_it(
         summary.click()
     assert token not in table.page.content()
     assert "Bearer $TOKEN" in table.find("#drawer").inner_text()
+
+
+def test_without_events_it_asks_again_and_again(service: Service, open_table: Open):
+    """Where the route of events is missing, long polls do."""
+    table = open_table(service.base_url)
+    problem = '{"type": "/docs/problems/not-found", "title": "Nothing", "status": 404}'
+    table.page.route(
+        "**/events",
+        lambda route: route.fulfill(
+            status=404, content_type="application/problem+json", body=problem
+        ),
+    )
+    table.new_game(*GREEDY, seed="polls")
+
+    for _ in range(2):
+        take_turn(table)
+    table.await_turn()
+
+    assert table.version > 12
 
 
 def test_others_may_look_on(service: Service, open_table: Open):
@@ -330,6 +359,7 @@ def test_it_fits_a_phone(service: Service, open_table: Open):
         if table.find('[data-act="draw"]').count():
             table.find('[data-act="draw"]').tap()
             table.find('[data-act="discard"]').wait_for()
+            table.await_cards()
         table.find("#hand [data-card]").last.tap(position=CARD_EDGE)
         table.find('[data-act="discard"].main').tap()
         table.await_turn()

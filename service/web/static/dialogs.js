@@ -1,6 +1,6 @@
 /** The page's dialogs: a new game, joining, waiting for others, rules, settings, the end of a deal. */
 
-import { Client, Problem, newKey } from "./api.js";
+import { Client, Problem, newKey, offers } from "./api.js";
 import { short } from "./cards.js";
 import { $, $$, copy, h, icon } from "./dom.js";
 import { lang, number, t } from "./i18n.js";
@@ -22,7 +22,7 @@ export function openDialog(heading, content, { name = "", onClose } = {}) {
     `dialog.dialog${name ? `.dialog-${name}` : ""}`,
     { "aria-labelledby": "dialog-head" },
     h("div.dialog-head", {}, head, h("button.tool", { type: "button", "data-close": true, "aria-label": t("close"), onclick: () => dialog.close() }, icon("close"))),
-    h("div.dialog-body", {}, content),
+    h("div.dialog-body", { tabindex: name === "rules" ? "0" : null }, content),
   );
   dialog.addEventListener("close", () => {
     dialog.remove();
@@ -128,6 +128,7 @@ function newGameFields(bots) {
       {},
       h("summary", {}, t("new.more")),
       field(t("new.deals"), h("input", { name: "deals", type: "number", min: 1, max: 10, value: 2 }), t("new.deals_hint")),
+      field(t("new.clock"), h("input", { name: "turn_seconds", type: "number", min: 5, max: 86400 }), t("new.clock_hint")),
       field(t("new.seed"), h("input", { name: "seed", maxlength: 100, autocomplete: "off", spellcheck: "false" }), t("new.seed_hint")),
       field(t("new.client_seed"), h("input", { name: "client_seed", maxlength: 100, autocomplete: "off", spellcheck: "false" }), t("new.client_seed_hint")),
     ),
@@ -150,6 +151,7 @@ function orderOf(form) {
   });
   const order = { seats: [{ player: "human", name: given.name || t("new.guest") }, ...seats], seating: given.seating };
   if (given.deals && given.deals !== "2") order.deals = Number(given.deals);
+  if (given.turn_seconds) order.turn_seconds = Number(given.turn_seconds);
   if (given.seed) order.seed = given.seed;
   if (given.client_seed) order.client_seed = given.client_seed;
   return order;
@@ -185,10 +187,14 @@ export function linkLine(label, link) {
 /** The links that bring others to the table. */
 export function inviteLinks(game) {
   const base = `${location.origin}/#`;
+  const watching = kept(`watch:${game.id}`);
   const open = game.seats.filter((seat) => seat.player === "open");
   return [
     ...open.map(({ seat }) => linkLine(t("invite.seat", { seat, team: teamName(game, seat % 2) }), `${base}join=${game.id}&seat=${seat}`)),
-    linkLine(t("invite.watch"), `${base}watch=${game.id}`),
+    ...Object.entries(kept(`tokens:${game.id}`, {}))
+      .filter(([seat]) => Number(seat) !== game.viewer)
+      .map(([seat, token]) => linkLine(nameOf(game, Number(seat)), `${base}${new URLSearchParams({ game: game.id, seat, token })}`)),
+    ...(game.spectators === false ? [] : [linkLine(t("invite.watch"), `${base}${new URLSearchParams({ watch: game.id, ...(watching && { token: watching }) })}`)]),
   ];
 }
 
@@ -256,8 +262,10 @@ export function settingsDialog({ onChange, game, seatLink }) {
 
 /** The parts of the deals' scores as a table. */
 export function scoreTable(game, { withNow = true } = {}) {
+  // The own team stands first.
+  const teams = (game.viewer ?? 0) % 2 ? [1, 0] : [0, 1];
   const row = (label, values, kind = "") =>
-    h(`tr${kind}`, {}, h("th", { scope: "row" }, label), values.map((value) => h("td", {}, typeof value === "number" ? number(value) : value)));
+    h(`tr${kind}`, {}, h("th", { scope: "row" }, label), teams.map((team) => values[team]).map((value) => h("td", {}, typeof value === "number" ? number(value) : value)));
   const signed = (values) => values.map((value) => number(value, { signed: true }));
   const deals = game.deal_scores.map((score, index) =>
     h(
@@ -276,7 +284,7 @@ export function scoreTable(game, { withNow = true } = {}) {
     "table.scores",
     {},
     h("caption.unseen", {}, t("scores.heading")),
-    h("thead", {}, h("tr", {}, h("td"), [0, 1].map((team) => h(`th.team-${team}`, { scope: "col" }, teamName(game, team))))),
+    h("thead", {}, h("tr", {}, h("td"), teams.map((team) => h(`th.team-${team}`, { scope: "col" }, teamName(game, team))))),
     ...deals,
     ...(now ? [now] : []),
     h("tfoot", {}, row(t("scores.game"), game.scores, ".total")),
@@ -294,14 +302,17 @@ export function dealOverDialog(game, event) {
   });
 }
 
-/** Ask which bot is to play the turn. @param {(level: string) => Promise<void>} onChosen */
+/** Ask which bot is to play the turn. @param {(level: string, isForGood: boolean) => Promise<any>} onChosen */
 export async function botDialog(onChosen) {
   const bots = await readLevels().catch(() => []);
   const select = h("select", { name: "level" }, botOptions(bots));
   select.value = kept("bot-level", "expert");
-  const form = formOf([h("p", {}, t("bot.text")), field(t("bot.level"), select)], t("bot.play"), async () => {
+  const isForGood = h("input", { type: "checkbox", name: "for-good" });
+  const canStay = await offers("/games/{game_id}/seats/{seat}/bot");
+  const stay = canStay ? h("label.check", {}, isForGood, h("span", {}, t("bot.for_good"))) : null;
+  const form = formOf([h("p", {}, t("bot.text")), field(t("bot.level"), select), stay].filter(Boolean), t("bot.play"), async () => {
     keep("bot-level", select.value);
-    await onChosen(select.value);
+    await onChosen(select.value, isForGood.checked);
     dialog.close();
   });
   const dialog = openDialog(t("bot.heading"), form, { name: "bot" });

@@ -1,6 +1,6 @@
 /** After the end: the score sheet, the check of the shuffle, the record, another game. */
 
-import { newKey, offers } from "./api.js";
+import { offers } from "./api.js";
 import { $, h } from "./dom.js";
 import { number, t } from "./i18n.js";
 import { kept } from "./keep.js";
@@ -29,7 +29,7 @@ export function saveFile(name, document_) {
 /**
  * Draw what there is after the end.
  * @param {any} ui
- * @param {{openGame: (answer: any) => void, newGame: () => void, replay: (frame?: number) => void,
+ * @param {{rematch: () => void, newGame: () => void, replay: (frame?: number) => void,
  *   say: (text: string) => void}} deeds
  */
 export async function drawResult(ui, deeds) {
@@ -65,8 +65,8 @@ async function addButtons(ui, deeds, buttons, extra) {
   add("check", () => showCheck(ui, deeds, extra));
   add("save", () => saveRecord(ui));
   // What this service does not offer is not shown.
-  if (ui.game.viewer !== null && (await offers("/games/{game_id}/rematch"))) {
-    add("rematch", async () => deeds.openGame(await client.post(`/games/${id}/rematch`, undefined, { headers: { "Idempotency-Key": newKey() } })));
+  if (await offers("/games/{game_id}/rematch")) {
+    add("rematch", async () => deeds.rematch());
   }
   if (await offers("/games/{game_id}/review")) add("review", () => drawReview(ui, deeds, extra));
 }

@@ -10,6 +10,7 @@ const POLL_S = 25;
 const FIRST_PAUSE_MS = 400;
 const LONGEST_PAUSE_MS = 10_000;
 const PAGE = 500;
+const LONG_STREAM_MS = 3000;
 
 export class Feed {
   /**
@@ -110,6 +111,7 @@ export class Feed {
   }
 
   async #listen() {
+    const start = performance.now();
     try {
       await this.client.stream(`${this.path}/events`, {
         lastId: this.version,
@@ -123,15 +125,16 @@ export class Feed {
       keepForNow("no-events", true);
       return;
     }
-    if (!this.#isOver()) await this.#pause();
+    // A service that restarts ends its streams: only if that comes at once is it a fault.
+    if (!this.#isOver() && performance.now() - start < LONG_STREAM_MS) await this.#pause();
   }
 
   #hear({ event, data }) {
-    if (event === "action") {
-      if (data.version > this.version + 1) return this.sync();
-      this.#tell([data]);
-    } else if (data?.version !== undefined && data.deal !== undefined) return this.#take(data);
-    return undefined;
+    const isNext = event === "action" && data.version <= this.version + 1;
+    if (isNext) return this.#tell([data]);
+    const reading = event === "action" ? this.sync() : this.#take(data);
+    // What it could not read now it reads when the stream goes on.
+    return reading.catch(() => {});
   }
 
   async #pause() {

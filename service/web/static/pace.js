@@ -12,7 +12,7 @@ export class Show {
    * @param {import("./live.js").Feed} feed
    * @param {any} game what is shown first
    * @param {{pace: () => number, onShow: (game: any, event: any | null) => void,
-   *   onDealOver: (game: any, event: any) => Promise<void>, onFault: (error: Error) => void}} stage
+   *   onDealOver: (game: any, event: any) => Promise<void>, onQueue: () => void, onFault: (error: Error) => void}} stage
    */
   constructor(feed, game, stage) {
     this.feed = feed;
@@ -37,6 +37,7 @@ export class Show {
     this.log.push(...fresh);
     this.queue.push(...fresh);
     this.run();
+    this.stage.onQueue();
   }
 
   /** Show the rest at once. */

@@ -288,11 +288,13 @@ export function turnText(ui) {
 /** The tools beside the turn: sorting, hint, bot, skipping. */
 export function drawTools(ui, deeds) {
   const isOn = ui.game.viewer !== null && ui.replay === null;
+  const hasBot = isOn && ui.game.seats[ui.game.viewer].player === "bot";
   const isBehind = ui.show !== null && !ui.show.isSettled && ui.show.queue.length > 0;
   const items = [
     { key: "sort", icon: "sort", text: t(ui.order === "suit" ? "tool.by_rank" : "tool.by_suit"), deed: deeds.sort },
     isOn && { key: "hint", icon: "bulb", text: t("tool.hint"), deed: deeds.hint, isOff: !ui.isMine },
-    isOn && { key: "bot", icon: "bot", text: t("tool.bot"), deed: deeds.bot, isOff: !ui.isMine },
+    isOn && !hasBot && { key: "bot", icon: "bot", text: t("tool.bot"), deed: deeds.bot, isOff: !ui.isMine },
+    hasBot && { key: "back", icon: "bot", text: t("tool.back"), deed: deeds.back },
     { key: "side", icon: "list", text: t("tool.side"), deed: deeds.side },
     isBehind && { key: "skip", icon: "skip", text: t("tool.skip"), deed: deeds.skip },
   ].filter(Boolean);

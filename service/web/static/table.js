@@ -72,13 +72,24 @@ function redraw() {
   drawTable(ui);
   drawPlate($("#me"), game, game.viewer ?? 0);
   set($("#turn"), { text: ui.replay ? ui.replay.text : turnText(ui) });
+  drawClock();
   drawTools(ui, deeds);
   if (ui.replay === null) drawActions(ui);
   $("#scores").replaceChildren(scoreTable(game), h("p.note", {}, game.seating.draws.length ? t("scores.draw", { draw: drawLine(game), dealer: nameOf(game, game.seating.dealer) }) : ""));
   hints.draw();
-  if (ui.replay === null) drawResult(ui, { openGame: (answer) => openCreated(answer), newGame, replay: openReplay, say });
+  if (ui.replay === null) drawResult(ui, { rematch: playAgain, newGame, replay: openReplay, say });
   // What had the focus went away: go on from the hand.
   if (focused !== document.body && document.activeElement === document.body && !$("dialog")) focusHome();
+}
+
+const CLOCK_WARNS_S = 10;
+
+/** The seconds that are left of a turn, where the game has a clock. */
+function drawClock() {
+  const deadline = ui.replay ? null : ui.game?.deal?.deadline;
+  const left = deadline ? Math.max(0, Math.round((Date.parse(deadline) - Date.now()) / 1000)) : null;
+  set($("#clock"), { text: left === null ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`, "data-soon": left !== null && left <= CLOCK_WARNS_S });
+  if (left === CLOCK_WARNS_S && ui.isMine) say(t("clock.soon", { count: left }));
 }
 
 const focusHome = () => ($('#hand [tabindex="0"]') ?? $("#actions button") ?? $("#hand")).focus({ preventScroll: true });
@@ -187,9 +198,19 @@ function refuse(error, text = null) {
   );
 }
 
-async function letBotPlay(level) {
-  const { client, id } = ui;
-  await client.post(`/games/${id}/bot-moves`, { level }, { headers: { "Idempotency-Key": newKey() } });
+async function letBotPlay(level, isForGood) {
+  const { client, id, seat } = ui;
+  if (isForGood) return client.call("PUT", `/games/${id}/seats/${seat}/bot`, { body: { level } });
+  return client.post(`/games/${id}/bot-moves`, { level }, { headers: { "Idempotency-Key": newKey() } });
+}
+
+/** Take the own seat back from the bot that plays it. */
+async function takeSeatBack() {
+  try {
+    await ui.client.call("DELETE", `/games/${ui.id}/seats/${ui.seat}/bot`);
+  } catch (error) {
+    refuse(error);
+  }
 }
 
 const deeds = {
@@ -205,6 +226,7 @@ const deeds = {
     openSide("hint");
     return hints.ask();
   },
+  back: takeSeatBack,
   bot: () => (ui.isMine ? botDialog(letBotPlay) : explain(null, "refuse.turn")),
   side: () => openSide($("#side").dataset.open === "none" ? "all" : "none"),
   skip: () => ui.show.hurry(),
@@ -233,9 +255,10 @@ async function openGame(id, seat, token) {
       pace: () => PACES[kept("pace", "normal")] ?? 0,
       onShow: stage,
       onDealOver: (shown, event) => (ui.seat === null || kept("pace") === "off" ? Promise.resolve() : dealOverDialog(shown, event)),
+      onQueue: () => ui.game?.deal && drawTools(ui, deeds),
       onFault: (error) => fault(error),
     });
-    if (token) keepSeat(id, seat, token, nameOf(game, seat));
+    if (token && seat !== null) keepSeat(id, seat, token, nameOf(game, seat));
     stage(game, null);
     const since = Math.max(0, game.version - 40);
     const { actions } = await ui.client.get(`/games/${id}/actions?since=${since}`);
@@ -268,17 +291,31 @@ function fault(error) {
 }
 
 /** Go to a game that was just made, or that a rematch made. */
-function openCreated({ game, seat_tokens: tokens = {}, token, seat }) {
-  const [own] = token ? [[seat, token]] : Object.entries(tokens);
-  if (!own) return goTo({ watch: game.id });
-  keepSeat(game.id, Number(own[0]), own[1], nameOf(game, Number(own[0])));
-  return goTo({ game: game.id, seat: own[0] });
+function openCreated({ game, seat_tokens: tokens = {}, spectator_token: watching, token, seat }) {
+  const all = token ? { [seat]: token } : tokens;
+  if (watching) keep(`watch:${game.id}`, watching);
+  const own = ui.seat in all ? ui.seat : Object.keys(all)[0];
+  if (own === undefined) return goTo({ watch: game.id });
+  // Who makes a game for several people hands the others their links.
+  if (Object.keys(all).length > 1) keep(`tokens:${game.id}`, all);
+  keepSeat(game.id, Number(own), all[own], nameOf(game, Number(own)));
+  return goTo({ game: game.id, seat: own });
 }
 
 function goTo(fields) {
   const hash = `#${new URLSearchParams(fields)}`;
   if (location.hash === hash) openAddress();
   else location.hash = hash;
+}
+
+/** The next game with the same seats; only the app that made this one may ask for it. */
+async function playAgain() {
+  try {
+    openCreated(await Client.app().post(`/games/${ui.id}/rematch`, {}, { headers: { "Idempotency-Key": newKey() } }));
+  } catch (error) {
+    refuse(error);
+    say(error.message);
+  }
 }
 
 const newGame = () => newGameDialog(openCreated);
@@ -313,6 +350,17 @@ function welcome(text = null) {
   );
 }
 
+function openWatched(id, token) {
+  if (token) {
+    keep(`watch:${id}`, token);
+    hideToken({ watch: id });
+  }
+  return openGame(id, null, kept(`watch:${id}`) ?? kept("app-key"));
+}
+
+const hideToken = (fields) =>
+  history.replaceState(null, "", `${location.pathname}${location.search}#${new URLSearchParams(fields)}`);
+
 async function openAddress() {
   const address = new URLSearchParams(location.hash.slice(1));
   const token = address.get("token");
@@ -322,7 +370,7 @@ async function openAddress() {
     welcome();
     return joinDialog(address.get("join"), Number(address.get("seat")), openCreated);
   }
-  if (address.get("watch")) return openGame(address.get("watch"), null, kept("app-key"));
+  if (address.get("watch")) return openWatched(address.get("watch"), token);
   const id = address.get("game");
   if (!id) {
     leave();
@@ -332,7 +380,7 @@ async function openAddress() {
   const seat = Number(address.get("seat") ?? 0);
   if (token) {
     keepSeat(id, seat, token, String(seat));
-    history.replaceState(null, "", `${location.pathname}${location.search}#${new URLSearchParams({ game: id, seat })}`);
+    hideToken({ game: id, seat });
   }
   return openGame(id, seat, tokenOf(id, seat));
 }
@@ -411,6 +459,7 @@ function wirePage() {
   wirePlay(ui, deeds);
   new ResizeObserver(layOut).observe($("#hand"));
   addEventListener("hashchange", () => openAddress());
+  setInterval(drawClock, 1000);
 }
 
 async function begin() {
