@@ -16,16 +16,17 @@ from service.games.changing import BOT_TURN_JOB
 from service.games.errors import ActionRefused, Conflict, GameNotFound, StaleVersion
 from service.games.house import House
 from service.games.playing import play_for_bot, seat_view
+from service.games.positions import POSITION, POSITION_JOB
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
 from workers.bots.base import TurnPlayer
 from workers.bots.registry import BOTS
-from workers.hints import write_hint
+from workers.hints import write_hint, write_hints
 from workers.house import house
 
 log = get_logger(__name__)
 
-JOBS = frozenset({BOT_TURN_JOB, BOT_MOVE_JOB, HINT_JOB})
+JOBS = frozenset({BOT_TURN_JOB, BOT_MOVE_JOB, HINT_JOB, POSITION_JOB})
 """Dotted names of the jobs."""
 MOST_STEPS = 200
 """More than any turn has."""
@@ -150,4 +151,29 @@ def give_hint(
     )
     search = finished["search"] or {}
     log.info("hint_given", task=task_id, scope=scope, status=finished["status"], **search)
+    return {"status": finished["status"]}
+
+
+def advise_on_positions(
+    scope: str, task_id: str, views: list[dict[str, Any]], budget: dict[str, Any]
+) -> dict[str, Any]:
+    """Search for advice on each of `views` in turn, as `give_hint` does on one; keep the results
+    and the progress of all in the task's document.
+    """
+    here = house()
+    document = here.store.load_task(scope, POSITION, task_id)
+    if document is None or document["status"] not in UNDER_WAY:
+        return {"status": "gone"}
+    document["status"] = "running"
+    finished = write_hints(
+        list(map(view_from_json, views)),
+        budget,
+        document,
+        save=lambda current: here.store.save_task(
+            scope, POSITION, task_id, current, here.hint_ttl_s
+        ),
+        now=here.now,
+        clock=time.monotonic,
+    )
+    log.info("positions_advised", task=task_id, scope=scope, status=finished["status"])
     return {"status": finished["status"]}

@@ -21,6 +21,8 @@ from service.rules import cards, notation, violations
 
 PROBLEM_TYPE = "application/problem+json"
 PROBLEMS_PATH = "/docs/problems"
+MAX_FAULTS = 500
+"""Faults of positions that are listed: five for each of a hundred."""
 UNKNOWN_FORMAT_RETRY_S = 60
 """A newer release wrote the game; one of its processes may take the next try."""
 log = get_logger(__name__)
@@ -167,6 +169,13 @@ KINDS: dict[str, Kind] = {
             "It is not clear which seat is meant",
             'The app has several human seats in this game: name one, as `"seat"` in the body or '
             "`?seat=` in the query.",
+        Kind(
+            "impossible-position",
+            422,
+            "The position cannot be",
+            "By the rules no player can ever see that. `errors` lists every fault with the member "
+            "it concerns. Nothing was searched.",
+        ),
         ),
         Kind(
             "key-reused",
@@ -233,6 +242,7 @@ KIND_OF: dict[type[Exception], str] = {
     games.SeatsOpen: "seats-open",
     games.SeatTaken: "seat-taken",
     games.ActionRefused: "rules-refuse",
+    games.ImpossiblePosition: "impossible-position",
     games.StaleVersion: "stale-version",
     games.TooManyRaces: "contended",
     games.KeyReused: "key-reused",
@@ -343,6 +353,9 @@ def _more_of(error: Exception) -> dict[str, Any]:
 
 def answer_http_error(error: HTTPException) -> Response:
     """Answer what Flask and Werkzeug refuse by themselves, and keep their headers (`Allow`)."""
+    if isinstance(error, games.ImpossiblePosition):
+        shown = error.faults[:MAX_FAULTS]
+        return {"errors": [{"field": field, "message": text} for field, text in shown]}
     status = error.code or 500
     headers = {
         name: value

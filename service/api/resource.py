@@ -94,6 +94,8 @@ class Body:
     examples: Mapping[str, Any] = field(default_factory=dict)
     """By a short title; a test posts each of them."""
     is_optional: bool = False
+    size: int = 1
+    """How many times as large as other bodies it may be."""
 
 
 View = Callable[..., Response]
@@ -209,6 +211,7 @@ def _door(view: View, query: Schema, body: Body | None, *, is_open: bool) -> Vie
     """Return what Flask calls: it learns who calls, reads the request and calls `view`."""
     body_schema = None if body is None else body.schema()
     is_optional = body is not None and body.is_optional
+    size = 1 if body is None else body.size
     no_query = query.load({})
 
     @functools.wraps(view)
@@ -221,6 +224,8 @@ def _door(view: View, query: Schema, body: Body | None, *, is_open: bool) -> Vie
             caller = identify(asked, found.settings, found.keys)
             g.caller = caller
         fields = read_query(asked, query) if asked.query_string else no_query
+        if size > 1:
+            asked.max_content_length = size * found.settings.max_body_bytes
         content = (
             {} if body_schema is None else read_body(asked, body_schema, is_optional=is_optional)
         )

@@ -54,6 +54,16 @@ class InvalidRequest(GamesError):
         self.why = why
 
 
+class ImpossiblePosition(GamesError):
+    """A position that no game can lead to. `faults` are pairs of a member and a sentence."""
+
+    def __init__(self, faults: list[tuple[str, str]]) -> None:
+        super().__init__(
+            f"This cannot be what a player sees: {len(faults)} fault(s), the first: {faults[0][1]}"
+        )
+        self.faults = faults
+
+
 class Conflict(GamesError):
     """The state of the game does not allow it."""
 

@@ -43,8 +43,8 @@ class Seed(fields.Raw):
         )
 
 
-class HintRequest(RequestSchema):
-    """Whom to advise and how hard to think; at most one of seconds, iterations and level."""
+class Budget(RequestSchema):
+    """How hard to think; at most one of seconds, iterations and level."""
 
     seconds = Number(
         validate=validate.Range(0, MAX_SECONDS, min_inclusive=False),
@@ -69,7 +69,6 @@ class HintRequest(RequestSchema):
             ],
         }
     )
-    seat = seat_field()
 
     @validates_schema
     def check_budget(self, data: dict[str, Any], **_: Any) -> None:
@@ -79,6 +78,12 @@ class HintRequest(RequestSchema):
             raise ValidationError(
                 {name: [f"Give only one of {', '.join(BUDGETS)}."] for name in given[1:]}
             )
+
+
+class HintRequest(Budget):
+    """Whom to advise and how hard to think; at most one of seconds, iterations and level."""
+
+    seat = seat_field()
 
 
 class BotMoveRequest(RequestSchema):
