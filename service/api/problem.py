@@ -164,18 +164,18 @@ KINDS: dict[str, Kind] = {
             "the field it concerns. Nothing was changed.",
         ),
         Kind(
-            "seat-unnamed",
-            422,
-            "It is not clear which seat is meant",
-            'The app has several human seats in this game: name one, as `"seat"` in the body or '
-            "`?seat=` in the query.",
-        Kind(
             "impossible-position",
             422,
             "The position cannot be",
             "By the rules no player can ever see that. `errors` lists every fault with the member "
             "it concerns. Nothing was searched.",
         ),
+        Kind(
+            "seat-unnamed",
+            422,
+            "It is not clear which seat is meant",
+            'The app has several human seats in this game: name one, as `"seat"` in the body or '
+            "`?seat=` in the query.",
         ),
         Kind(
             "key-reused",
@@ -236,13 +236,13 @@ KIND_OF: dict[type[Exception], str] = {
     games.NotAllowed: "not-allowed",
     games.SeatUnnamed: "seat-unnamed",
     games.InvalidRequest: "invalid",
+    games.ImpossiblePosition: "impossible-position",
     games.Conflict: "conflict",
     games.GameFinished: "game-over",
     games.GameNotFinished: "game-not-finished",
     games.SeatsOpen: "seats-open",
     games.SeatTaken: "seat-taken",
     games.ActionRefused: "rules-refuse",
-    games.ImpossiblePosition: "impossible-position",
     games.StaleVersion: "stale-version",
     games.TooManyRaces: "contended",
     games.KeyReused: "key-reused",
@@ -346,6 +346,9 @@ def _more_of(error: Exception) -> dict[str, Any]:
         return {"game": error.game}
     if isinstance(error, Malformed):
         return {"errors": [{"field": field, "message": text} for field, text in error.errors]}
+    if isinstance(error, games.ImpossiblePosition):
+        shown = error.faults[:MAX_FAULTS]
+        return {"errors": [{"field": field, "message": text} for field, text in shown]}
     if isinstance(error, games.InvalidRequest):
         return {"errors": [{"field": error.field, "message": error.why}]}
     return {}
@@ -353,9 +356,6 @@ def _more_of(error: Exception) -> dict[str, Any]:
 
 def answer_http_error(error: HTTPException) -> Response:
     """Answer what Flask and Werkzeug refuse by themselves, and keep their headers (`Allow`)."""
-    if isinstance(error, games.ImpossiblePosition):
-        shown = error.faults[:MAX_FAULTS]
-        return {"errors": [{"field": field, "message": text} for field, text in shown]}
     status = error.code or 500
     headers = {
         name: value
