@@ -11,6 +11,7 @@ import { Away, Client, Problem, newKey } from "./api.js";
 import { back, spoken } from "./cards.js";
 import { botDialog, createGame, dealOverDialog, drawLine, joinDialog, newGameDialog, quickOrder, rulesDialog, scoreTable, settingsDialog, waitingPanel } from "./dialogs.js";
 import { $, $$, fly, h, icon, isStill, placesOf, set } from "./dom.js";
+import { dealStart } from "./deal.js";
 import { Drawer } from "./drawer.js";
 import { drawResult } from "./end.js";
 import { Hints } from "./hints.js";
@@ -24,6 +25,8 @@ import { Replay, openingOf } from "./replay.js";
 import { drawPlate, drawTable, layOut } from "./view.js";
 
 const MOST_LOG = 200;
+/** Events before the state that a game is opened at. */
+const KNOWN_LOG = 40;
 
 /** What the page knows now. */
 const ui = {
@@ -41,6 +44,8 @@ const ui = {
   isSending: false,
   live: "none",
   replay: null,
+  /** The game that this page has just made. */
+  madeNow: null,
 };
 
 const say = (text) => {
@@ -243,14 +248,21 @@ function openSide(part) {
 async function openGame(id, seat, token) {
   leave();
   Object.assign(ui, { id, seat, client: new Client(token) });
+  const early = [];
   const feed = new Feed(ui.client, id, {
-    onEvents: (events) => ui.show?.push(events),
+    onEvents: (events) => (ui.show ? ui.show.push(events) : early.push(...events)),
     onState: drawLive,
     onLost: (problem) => lost(problem),
   });
   ui.feed = feed;
   try {
-    const game = await feed.start();
+    const latest = await feed.start();
+    const since = Math.max(0, latest.version - KNOWN_LOG);
+    const { actions } = await ui.client.get(`/games/${id}/actions?since=${since}`);
+    const known = actions.filter((event) => event.version <= latest.version);
+    // Of a game that was made this moment nothing is to be missed: bots may have moved already.
+    const game = (ui.madeNow === id && since === 0 && latest.deal && dealStart(latest, known)) || latest;
+    ui.madeNow = null;
     ui.show = new Show(feed, game, {
       pace: () => PACES[kept("pace", "normal")] ?? 0,
       onShow: stage,
@@ -259,12 +271,11 @@ async function openGame(id, seat, token) {
       onFault: (error) => fault(error),
     });
     if (token && seat !== null) keepSeat(id, seat, token, nameOf(game, seat));
+    ui.show.log.push(...known.filter((event) => event.version <= game.version));
     stage(game, null);
-    const since = Math.max(0, game.version - 40);
-    const { actions } = await ui.client.get(`/games/${id}/actions?since=${since}`);
-    ui.show.log.unshift(...actions.filter((event) => event.version <= game.version));
     drawLog();
-    ui.show.run();
+    ui.show.push(actions);
+    ui.show.push(early);
   } catch (error) {
     fault(error);
   }
@@ -292,6 +303,7 @@ function fault(error) {
 
 /** Go to a game that was just made, or that a rematch made. */
 function openCreated({ game, seat_tokens: tokens = {}, spectator_token: watching, token, seat }) {
+  ui.madeNow = game.id;
   const all = token ? { [seat]: token } : tokens;
   if (watching) keep(`watch:${game.id}`, watching);
   const own = ui.seat in all ? ui.seat : Object.keys(all)[0];
