@@ -33,13 +33,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from service.embedded import find_server_binary  # noqa: E402
+from workers.main import QUEUES  # noqa: E402
 
 BASE = "docker.io/library/debian:bookworm-slim"
 IMAGE = "localhost/persian-rummy:check"
 LARGEST_MB = 400
 API_READY_S = 2.0
 WORKER_READY_S = 3.0
-QUEUES = ("bots", "hints")
 BUILDAH_ENV = {**os.environ, "BUILDAH_ISOLATION": "chroot"}
 # Read-only root, own process ids; what is killed leaves nothing behind.
 SANDBOX = """

@@ -71,7 +71,9 @@ def test_the_variables_are_those_that_the_code_reads():
             if container["name"] in ("api", "worker"):
                 names = {each["name"] for each in container["env"]}
                 own = {each for each in names if not each.endswith("_PASSWORD")}
-                assert own - {"WEB_CONCURRENCY"} <= read
+                assert {each for each in own if not each.startswith("KEDA_")} <= read | {
+                    "WEB_CONCURRENCY"
+                }
                 assert {"REDIS_URL", "QUEUE_REDIS_URL"} <= own
 
 
@@ -191,7 +193,8 @@ def test_keda_counts_waiting_and_running_jobs_of_each_queue():
         for trigger in scaled["spec"]["triggers"]:
             assert "queues.redis.example.org:6380" == trigger["metadata"]["address"]
             assert "1" == trigger["metadata"]["databaseIndex"]
-            assert "true" == trigger["metadata"]["enableTLS"]
+            # An authority of our own is named, and TLS turned on, in the authentication.
+            assert "false" == trigger["metadata"]["enableTLS"]
             assert "rummy-persian-rummy-queues" == trigger["authenticationRef"]["name"]
 
     assert {
@@ -201,6 +204,38 @@ def test_keda_counts_waiting_and_running_jobs_of_each_queue():
         }
         for queue in QUEUES
     } == counted
+
+
+def test_keda_gets_what_it_needs_to_reach_redis():
+    """User and TLS by the workers' variables, password and authority by Secrets."""
+    manifests = charts.rendered("production-values.yaml")
+    (authentication,) = of_kind(manifests, "TriggerAuthentication")
+    spec = authentication["spec"]
+
+    assert {"password", "ca"} == {each["parameter"] for each in spec["secretTargetRef"]}
+    assert {"username", "tls"} == {each["parameter"] for each in spec["env"]}
+    for scaled in of_kind(manifests, "ScaledObject"):
+        pod = pod_specs(manifests)[scaled["spec"]["scaleTargetRef"]["name"]]
+        (container,) = pod["containers"]
+        assert {each["containerName"] for each in spec["env"]} == {container["name"]}
+        set_there = {each["name"] for each in container["env"]}
+        assert {each["name"] for each in spec["env"]} <= set_there
+
+
+def test_keda_uses_tls_without_an_authority_of_our_own():
+    """Redis's certificate is then checked by the public ones."""
+    values = charts.values_of(CHART / "ci" / "production-values.yaml")
+    del values["redis"]["caSecret"]
+    for use in ("state", "queue"):
+        del values["redis"][use]["passwordSecret"], values["redis"][use]["username"]
+
+    manifests = charts.template("helm4", values)
+
+    assert [] == of_kind(manifests, "TriggerAuthentication")
+    for scaled in of_kind(manifests, "ScaledObject"):
+        for trigger in scaled["spec"]["triggers"]:
+            assert "true" == trigger["metadata"]["enableTLS"]
+            assert "authenticationRef" not in trigger
 
 
 def exported_metrics():
