@@ -1,8 +1,9 @@
 """Advice: a search run in chunks, its progress published, and the HINT document that comes of it.
 
 What is shown of a move comes from fresh worlds (`workers/search/evaluate.py`), about a fifth of the
-time; while the search still runs, the ranking with the tree's own averages is shown without
-intervals."""
+time: the best moves on many, so that they can be told apart, the others on some. While the search
+still runs, its best moves so far are shown, on few worlds each and so with wide intervals.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,15 +17,26 @@ from workers.search import evaluate
 from workers.search.endgame import ENDGAME_ENGINE, Solution, solve_endgame
 from workers.search.moves import action_of_move
 from workers.search.reasons import reason_for
-from workers.search.search import CHUNK, ENGINE, MoveSamples, MoveStatistics, Search
+from workers.search.search import (
+    CHUNK,
+    ENGINE,
+    MoveSamples,
+    MoveStatistics,
+    Search,
+    difference_half_width,
+)
 from workers.search.values import LARGEST_MARGIN, win_chances
 
 SHOWN = 3
-"""Moves played on fresh worlds; the others are listed with the tree's average and no interval."""
+"""Moves that get the most fresh worlds, and that are shown while the search runs."""
 FRESH_SHARE = 0.2
 """Part of the iterations that goes to fresh worlds, all shown moves together."""
 FEWEST_FRESH = 500
 """Fresh worlds a move at least: an interval of about 9 points either way."""
+FRESH_FOR_OTHERS = 200
+"""Fresh worlds for each of the other moves."""
+FRESH_ON_THE_WAY = 150
+"""Fresh worlds a move each time that the best so far is published: about 2 ms for all."""
 MOST_BY_TIME = 2_000_000
 """Room for nodes of a search by time."""
 PUBLISH_EVERY_S = 0.05
@@ -82,7 +94,7 @@ def write_hint(
     document |= {
         "status": "done",
         "progress": 1.0,
-        "candidates": _candidates(view, search, ranking, samples),
+        "candidates": _candidates(view, ranking, samples) + _others(view, search, ranking),
         "search": {
             "iterations": search.iterations,
             "fresh_worlds": fresh,
@@ -109,11 +121,13 @@ def _solved(view: SeatView, solution: Solution, seed: str, seconds: float) -> di
         margin = round(solution.values[code], 2)
         win = float(win_chances(view)[round(margin) + LARGEST_MARGIN]) if is_exact else None
         candidates.append(
-            _unsampled(view, MoveStatistics(code, 0, margin))
-            | {
+            {
+                "action": action_to_json(action_of_move(code, view)),
                 "expected_margin": margin,
                 "margin_interval": [margin, margin] if is_exact else None,
                 "win_probability": win,
+                "visits": 0,
+                "split": None,
                 "equal": abs(margin - solution.values[best]) < 0.01,
                 "reason": reason,
             }
@@ -137,35 +151,34 @@ def _solved(view: SeatView, solution: Solution, seed: str, seconds: float) -> di
 def _interim(view: SeatView, search: Search, progress: float) -> dict[str, Any]:
     """Return the members of a hint that change while the search runs."""
     ranking = search.ranking()
-    candidates = [_unsampled(view, move) for move in ranking]
+    samples = search.sample([move.code for move in ranking[:SHOWN]], FRESH_ON_THE_WAY)
+    candidates = _candidates(view, ranking, samples)
     return {"progress": progress, "best": candidates[0]["action"], "candidates": candidates}
 
 
-def _unsampled(view: SeatView, move: MoveStatistics) -> dict[str, Any]:
-    return {
-        "action": action_to_json(action_of_move(move.code, view)),
-        "expected_margin": round(move.mean, 1),
-        "margin_interval": None,
-        "win_probability": None,
-        "visits": move.visits,
-        "equal": None,
-        "split": None,
-        "reason": None,
-    }
+def _others(view: SeatView, search: Search, ranking: list[MoveStatistics]) -> list[dict[str, Any]]:
+    """Return the candidates beyond the first `SHOWN`, compared with the chosen move on fewer
+    worlds.
+    """
+    rest = ranking[SHOWN:]
+    if not rest:
+        return []
+    samples = search.sample([ranking[0].code, *(move.code for move in rest)], FRESH_FOR_OTHERS)
+    return _candidates(view, ranking, samples)[1:]
 
 
 def _candidates(
-    view: SeatView, search: Search, ranking: list[MoveStatistics], samples: list[MoveSamples]
+    view: SeatView, ranking: list[MoveStatistics], samples: list[MoveSamples]
 ) -> list[dict[str, Any]]:
-    """Return the candidates, the chosen one first, then by sampled margin, then the moves that were
-    not sampled.
+    """Return the candidates of `samples`, in their order; the first is what others are held
+    against.
     """
     visits = {move.code: move.visits for move in ranking}
     best = samples[0]
     found = []
     for sample in samples:
         gap = best.mean(evaluate.MARGIN) - sample.mean(evaluate.MARGIN)
-        wide = search.difference_half_width(best, sample)
+        wide = difference_half_width(best, sample)
         margin = sample.mean(evaluate.MARGIN)
         found.append(
             {
@@ -182,8 +195,7 @@ def _candidates(
                 "reason": reason_for(view, sample),
             }
         )
-    rest = [_unsampled(view, move) for move in ranking[len(samples) :]]
-    return found + rest
+    return found
 
 
 def split_of(sample: MoveSamples, view: SeatView) -> dict[str, float]:

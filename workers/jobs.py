@@ -9,14 +9,17 @@ on with.
 """
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB, UNDER_WAY
-from service.games.changing import BOT_TURN_JOB
+from service.games.changing import BOT_TURN_JOB, OVERDUE_JOB
+from service.games.clocks import MOST_MISSED, is_overdue, missed_turns, timeout_level
 from service.games.errors import ActionRefused, Conflict, GameNotFound, StaleVersion
 from service.games.house import House
 from service.games.playing import play_for_bot, seat_view
 from service.games.positions import POSITION, POSITION_JOB
+from service.games.seats import hand_over
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
 from workers.bots.base import TurnPlayer
@@ -26,7 +29,7 @@ from workers.house import house
 
 log = get_logger(__name__)
 
-JOBS = frozenset({BOT_TURN_JOB, BOT_MOVE_JOB, HINT_JOB, POSITION_JOB})
+JOBS = frozenset({BOT_TURN_JOB, OVERDUE_JOB, BOT_MOVE_JOB, HINT_JOB, POSITION_JOB})
 """Dotted names of the jobs."""
 MOST_STEPS = 200
 """More than any turn has."""
@@ -56,6 +59,36 @@ def play_bot_turn(game_id: str, seat: int, version: int) -> dict[str, Any]:
         if ends_turn(played):
             break
     log.info("bot_turn_played", game=game_id, seat=seat, version=version, steps=steps)
+    return {"steps": steps}
+
+
+def finish_overdue_turn(game_id: str, seat: int, turn_version: int) -> dict[str, Any]:
+    """Finish a turn that is over its deadline, marked as by the clock; return how many steps were
+    played.
+
+    Ends when the turn is over or another one is in hand. After the third such turn in a row the
+    seat is handed to a bot."""
+    here = house()
+    steps = 0
+    player: TurnPlayer | None = None
+    for _ in range(MOST_STEPS):
+        try:
+            at, view, game = seat_view(here, game_id, seat)
+        except GameNotFound:
+            break
+        if missed_turns(game, seat) >= MOST_MISSED and game.seats[seat].player == "human":
+            with suppress(StaleVersion, Conflict):
+                hand_over(here, game_id, seat, at)
+            continue
+        if game.turn_version != turn_version or not is_overdue(game, here.clock()):
+            break
+        player = player or TurnPlayer(BOTS[timeout_level(game)])
+        played = play_step(here, game_id, at, view, player, "clock")
+        if played is None:
+            player = None
+            continue
+        steps += 1
+    log.info("overdue_turn_finished", game=game_id, seat=seat, version=turn_version, steps=steps)
     return {"steps": steps}
 
 

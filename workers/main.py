@@ -28,7 +28,7 @@ from structlog.contextvars import bound_contextvars
 from service.config import Settings
 from service.embedded import dying_with_parent
 from service.games.errors import Unavailable
-from service.games.sweeping import sweep_bots
+from service.games.sweeping import sweep_bots, sweep_clocks
 from service.logs import configure_logs, get_logger
 from workers.house import house
 from workers.warmup import choose_cache, warm_up
@@ -125,7 +125,7 @@ def _start_sweeper() -> subprocess.Popen[bytes]:
 
 
 def sweep(settings: Settings) -> None:
-    """Sweep for waiting bots again and again, until SIGTERM."""
+    """Sweep for waiting bots and overdue turns again and again, until SIGTERM."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise SystemExit(0)
@@ -137,6 +137,9 @@ def sweep(settings: Settings) -> None:
             called = sweep_bots(house(), SWEEP_AFTER_S)
             if called:
                 log.info("bots_called_again", games=called)
+            overdue = sweep_clocks(house())
+            if overdue:
+                log.info("turns_overdue", games=overdue)
         except Unavailable as error:
             log.warning("sweep_failed", why=str(error))
         time.sleep(settings.sweep_interval_s)

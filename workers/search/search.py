@@ -21,7 +21,7 @@ from workers.search.rng import new_rng
 from workers.search.values import margin_values, win_chances
 from workers.search.world import new_worlds, template_of_view
 
-ENGINE = "so-ismcts-1"
+ENGINE = "so-ismcts-2"
 """Named in each hint; changes whenever an answer may."""
 CHUNK = 2_000
 """Iterations between two looks at the clock: about 10 to 20 ms."""
@@ -196,9 +196,10 @@ class Search:
         )
         return [MoveSamples(code, samples, sums[row]) for row, code in enumerate(codes)]
 
-    def difference_half_width(self, first: MoveSamples, other: MoveSamples) -> float:
-        """Half of the 95 % interval of the difference in margin of two moves sampled on the same
-        worlds, `first` being the first sampled.
-        """
-        total = other.sums[evaluate.MARGIN] - first.sums[evaluate.MARGIN]
-        return _half_width(total, other.sums[evaluate.BEHIND], other.samples)
+
+def difference_half_width(first: MoveSamples, other: MoveSamples) -> float:
+    """Half of the 95 % interval of the difference in margin of two moves sampled on the same
+    worlds, `first` being the first sampled.
+    """
+    total = other.sums[evaluate.MARGIN] - first.sums[evaluate.MARGIN]
+    return _half_width(total, other.sums[evaluate.BEHIND], other.samples)

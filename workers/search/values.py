@@ -15,6 +15,12 @@ LARGEST_MARGIN = 1200
 MARGIN_SPREAD = 120.0
 """Standard deviation of a deal's margin between equal players, in points (measured by the arena).
 """
+MARGIN_SHARE = 0.5
+"""Weight of a point of margin in the last deal."""
+WIN_WORTH = 60.0
+"""Half of what winning the game rather than losing it is worth in the last deal, points."""
+WIN_SOFTNESS = 30.0
+"""Width of the step at the margin that wins, points: a search cannot steer more exactly."""
 _GRID = 2**-40
 """Chances are rounded to this grid, so that every machine has the same table."""
 
@@ -40,8 +46,25 @@ def win_chances(view: SeatView) -> np.ndarray:
     return _chances(view.deals - view.number, view.scores[team] - view.scores[1 - team])
 
 
-def margin_values(view: SeatView) -> np.ndarray:
-    """Return the value that the search maximizes for team 0, by team 0's margin of this deal:
-    points, for now the margin itself.
+@cache
+def _game_values(lead: int) -> np.ndarray:
+    """Return the value of team 0's margin in the last deal, for a team 0 that is `lead` points
+    ahead.
     """
-    return np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1, dtype=np.float64)
+    margins = np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1)
+    scale = WIN_SOFTNESS * math.sqrt(2)
+    chances = [0.5 * math.erfc(-(int(margin) + lead) / scale) for margin in margins]
+    values = MARGIN_SHARE * margins + WIN_WORTH * (2 * np.array(chances) - 1)
+    return np.round(values / _GRID) * _GRID
+
+
+def margin_values(view: SeatView) -> np.ndarray:
+    """Return the value that the search maximizes for team 0, by team 0's margin of this deal.
+
+    In points. Before the last deal it is the margin itself: the chance to win grows with it almost
+    evenly, since what is still to come is as wide as any lead. In the last deal half of it is the
+    margin and the rest the game, by a soft step at the margin that wins: a team ahead avoids risk,
+    a team behind seeks it, and neither throws points away once the game is decided."""
+    if view.number < view.deals:
+        return np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1, dtype=np.float64)
+    return _game_values(view.scores[0] - view.scores[1])
