@@ -88,7 +88,7 @@ class Position(RequestSchema):
     )
     deadline = fields.Raw(
         allow_none=True,
-        metadata={"description": "As GAME has it; not looked at.", "type": ["string", "null"]},
+        metadata={"description": "As GAME has it; not looked at.", "type": "string"},
     )
     stock_count = _count("Cards in the stock.")
     discard_pile = cards_field("Bottom to top.", required=True)
