@@ -305,7 +305,7 @@ def test_what_is_not_legal_explains_itself_with_the_rule(service: Service, open_
     check_access(table, "refused")
     rule = table.find(".rule-link").inner_text()
     table.find(".rule-link").click()
-    assert table.find(f"#rule-{rule}[data-cited]").is_visible()
+    table.find(f"#rule-{rule}[data-cited]").wait_for()
 
 
 def test_a_hint_can_be_watched_and_played(service: Service, open_table: Open):
