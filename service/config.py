@@ -73,6 +73,12 @@ class Settings:
     max_wait_s: float = 30.0
     """Seconds that a request may wait for news (``?wait=``, ``Prefer: wait=``); 0 to 300."""
 
+    max_stream_s: float = 3600.0
+    """Seconds after which a stream of events ends; its client takes it up again; 0.05 to 86,400."""
+
+    keep_alive_s: float = 15.0
+    """Seconds of silence after which a stream sends a comment; 0.05 to 300."""
+
     max_queued_jobs: int = 1000
     """Jobs that may wait in one queue before callers are told to come back; 1 to 1,000,000."""
 
@@ -221,6 +227,8 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "idempotency_ttl_s": _TTL,
     "max_body_bytes": _whole(1024, 16 * 1024 * 1024),
     "max_wait_s": _number(0, 300),
+    "max_stream_s": _number(0.05, DAY_S),
+    "keep_alive_s": _number(0.05, 300),
     "max_queued_jobs": _whole(1, 1_000_000),
     "sweep_interval_s": _number(0.05, 3600),
     "job_timeout_s": _whole(1, 3600),

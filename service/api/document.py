@@ -6,6 +6,7 @@ from typing import Any
 from apispec_oneofschema import MarshmallowPlugin
 from flask import Flask
 from flask_smorest import Api
+from werkzeug.routing import IntegerConverter
 
 from service import __version__
 from service.api.problem import KINDS, PROBLEM_TYPE, problem_type
@@ -70,8 +71,8 @@ REQUEST_HEADERS: dict[str, dict[str, Any]] = {
     },
     "Last-Event-ID": {
         "description": "The id of the last event that you have: the stream goes on after it. "
-        "Browsers send it by themselves when they come again.",
-        "schema": {"type": "string", "pattern": "^[0-9]{1,9}$", "examples": ["12"]},
+        "Browsers send it by themselves when they come again. Empty: none.",
+        "schema": {"type": "string", "pattern": "^[0-9]{0,9}$", "examples": ["12"]},
     },
     "Accept-Language": {
         "description": "Which language is wanted.",
@@ -104,6 +105,16 @@ PATH_FIELDS: dict[str, dict[str, str]] = {
 }
 
 _HEADERS_OF_PROBLEM = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+
+
+class SeatConverter(IntegerConverter):
+    """A seat in a path, 0 to 3. Any other number is no such path, whatever the method."""
+
+    regex = "[0-3]"
+
+
+def _describe_seat(_converter: SeatConverter) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 0, "maximum": 3}
 
 
 class DocumentedApi(Api):  # type: ignore[misc]
@@ -151,6 +162,7 @@ def make_document(app: Flask) -> DocumentedApi:
         API_VERSION=__version__,
         OPENAPI_VERSION="3.1.0",
     )
+    app.url_map.converters["seat"] = SeatConverter
     api = DocumentedApi(
         spec_kwargs={
             "info": {
@@ -162,5 +174,6 @@ def make_document(app: Flask) -> DocumentedApi:
         }
     )
     api.init_app(app)
+    api.register_converter(SeatConverter, _describe_seat)
     api.register_parts()
     return api

@@ -8,23 +8,17 @@ from flask import Response
 from service.api.observing import Metrics
 from service.api.reading import last_event_id
 from service.api.resource import Answers, Call, Resource
+from service.api.schemas.actions import StreamEvent
 from service.api.schemas.queries import EventsQuery
-from service.games.live import Follower, News, follow_game
+from service.games.live import Follower, News, Pace, follow_game
 
 resource = Resource("events", __name__, description="A game as it goes on")
-KEEP_ALIVE_S = 15.0
 STREAM_TYPE = "text/event-stream"
 COMMENT = b":\n\n"
 HEADERS = {
     # nginx would keep events back until a buffer is full.
     "X-Accel-Buffering": "no",
 }
-EXAMPLE = (
-    'event: game\nid: 3\ndata: {"id": "...", "version": 3, "...": "..."}\n\n'
-    'event: action\nid: 4\ndata: {"version": 4, "type": "played", "...": "..."}\n\n'
-    ":\n\n"
-    'event: game_finished\ndata: {"id": "...", "version": 97, "...": "..."}\n\n'
-)
 
 
 @resource.operation(
@@ -37,9 +31,8 @@ EXAMPLE = (
         Answers(
             200,
             "Server-sent events until the game is over",
-            {"type": "string"},
+            StreamEvent,
             content_type=STREAM_TYPE,
-            example=EXAMPLE,
         )
     ],
     problems=(403, 404),
@@ -47,18 +40,21 @@ EXAMPLE = (
 def stream(call: Call, game_id: str) -> Response:
     """Follow a game.
 
-    Server-sent events: first `game`, the whole view (GAME); then an `action` for each version
-    (EVENT), whose id is the version; at last `game_finished`, with GAME, and the server closes. A
-    client that comes again with `Last-Event-ID` gets what it missed, without gap or repeat and
-    without `game`; one that has got `game_finished` should not come again. Each 15 seconds without
-    an event there is a comment. The hand and the cards drawn are shown as in `getGame`. The stream
-    may end before the game does: when the service restarts, or when the token is replaced."""
+    Server-sent events, whose fields are shown as an object here: first `game`, the whole view
+    (GAME); then an `action` for each version (EVENT), whose id is the version; at last
+    `game_finished`, with GAME, and the server closes. A client that comes again with
+    `Last-Event-ID` gets what it missed, without gap or repeat and without `game`; one that has got
+    `game_finished` should not come again. Each 15 seconds without an event there is a comment. The
+    hand and the cards drawn are shown as in `getGame`. The stream may end before the game does:
+    after an hour, when the service restarts, or when the token is replaced."""
     last_seen = last_event_id(call.request)
     if last_seen is None:
         last_seen = call.query.get("last_event_id")
     follower = Follower(call.caller, game_id, call.query.get("seat"), last_seen)
-    news = follow_game(call.house, follower, KEEP_ALIVE_S, call.parts.sleep)
-    return Response(_write(news, call.parts.metrics), content_type=STREAM_TYPE, headers=HEADERS)
+    parts, settings = call.parts, call.parts.settings
+    pace = Pace(settings.keep_alive_s, settings.max_stream_s, parts.sleep, parts.monotonic)
+    news = follow_game(call.house, follower, pace)
+    return Response(_write(news, parts.metrics), content_type=STREAM_TYPE, headers=HEADERS)
 
 
 def _write(news: Iterator[News | None], metrics: Metrics) -> Iterator[bytes]:

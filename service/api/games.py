@@ -7,9 +7,24 @@ from flask import Response, url_for
 
 from service.api.request_errors import Malformed
 from service.api.resource import Answers, Body, Call, Resource, etag_of, json_answer
-from service.api.schemas.games import ChangedGame, CreatedGame, Game, GamePage, GameRequest
+from service.api.schemas.games import (
+    ChangedGame,
+    CreatedGame,
+    Game,
+    GamePage,
+    GameRequest,
+    RematchRequest,
+)
 from service.api.schemas.queries import GameQuery, GamesQuery
-from service.games.hosting import GameOrder, SeatOrder, abandon_game, create_game, list_games
+from service.games.clocks import TIMEOUT_LEVEL
+from service.games.hosting import (
+    GameOrder,
+    SeatOrder,
+    abandon_game,
+    create_game,
+    list_games,
+    rematch,
+)
 from service.games.playing import read_game
 
 resource = Resource("games", __name__, description="Making, reading and ending games")
@@ -32,6 +47,12 @@ FOUR_PEOPLE = {
     "seating": "draw",
     "deals": 2,
 }
+WITH_CLOCK = {
+    "seats": [{"player": "human"}, {"player": "human"}, {"player": "human"}, {"player": "human"}],
+    "turn_seconds": 60,
+    "timeout_level": "greedy",
+    "spectators": False,
+}
 
 
 @resource.operation(
@@ -41,7 +62,11 @@ FOUR_PEOPLE = {
     callers=("appKey",),
     body=Body(
         GameRequest,
-        {"One person and three bots": ONE_AGAINST_BOTS, "Two people, two to come": FOUR_PEOPLE},
+        {
+            "One person and three bots": ONE_AGAINST_BOTS,
+            "Two people, two to come": FOUR_PEOPLE,
+            "A minute a turn": WITH_CLOCK,
+        },
     ),
     headers=("Idempotency-Key",),
     answers=[
@@ -54,7 +79,8 @@ def create(call: Call) -> Response:
 
     Seats are played by people over this API (`human`), by bots, which play by themselves (`bot`),
     or are `open` until somebody joins. The tokens of the human seats are shown here and never
-    again: each lets its holder see and play that one seat."""
+    again: each lets its holder see and play that one seat. With `turn_seconds` a turn that is over
+    its time is finished by a bot; after three in a row a bot has the seat until its owner acts."""
     body = call.body
     order = GameOrder(
         seats=tuple(SeatOrder(**seat) for seat in body["seats"]),
@@ -63,6 +89,8 @@ def create(call: Call) -> Response:
         client_seed=body.get("client_seed", ""),
         deals=body["deals"],
         spectators=body["spectators"],
+        turn_seconds=body.get("turn_seconds"),
+        timeout_level=body.get("timeout_level", TIMEOUT_LEVEL),
     )
     outcome = create_game(call.house, call.caller, order, call.key)
     game = outcome.body["game"]
@@ -172,3 +200,34 @@ def abandon(call: Call, game_id: str) -> Response:
     Only its app may. The game can still be read until it expires."""
     outcome = abandon_game(call.house, call.caller, game_id)
     return json_answer(outcome.body, 200, {"ETag": etag_of(outcome.body["game"])})
+
+
+@resource.operation(
+    "POST",
+    "/games/<string(maxlength=64):game_id>/rematch",
+    "rematch",
+    callers=("appKey",),
+    body=Body(
+        RematchRequest,
+        {"The usual": {}, "Cards from both": {"client_seed": "ours"}},
+        is_optional=True,
+    ),
+    headers=("Idempotency-Key",),
+    answers=[
+        Answers(201, "The next game", CreatedGame, ("Location", "ETag", "Idempotent-Replayed"))
+    ],
+    problems=(403, 404, 409),
+)
+def play_again(call: Call, game_id: str) -> Response:
+    """Play the next game with the same seats.
+
+    After the end, and only the game's app may. Everybody sits where he sat and all is as it was
+    ordered; the tokens are new, and the dealer is drawn anew (R4). A person whose seat a bot played
+    at the end has it again."""
+    order = call.body
+    outcome = rematch(
+        call.house, call.caller, game_id, order.get("seed"), order.get("client_seed", ""), call.key
+    )
+    game = outcome.body["game"]
+    headers = {"Location": f"/games/{game['id']}", "ETag": etag_of(game)}
+    return json_answer(outcome.body, 201, headers | replayed_header(outcome.is_replayed))

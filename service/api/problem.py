@@ -75,7 +75,7 @@ KINDS: dict[str, Kind] = {
             403,
             "You may not do that",
             "The credentials are right and do not reach so far: a seat token cannot create, list "
-            "or abandon games.",
+            "or abandon games, a spectator's token cannot play.",
         ),
         Kind("not-found", 404, "There is nothing here", "No such path. The paths are in `/docs`."),
         Kind(
@@ -123,6 +123,12 @@ KINDS: dict[str, Kind] = {
             "Some seats are still open. The game begins when the last is taken.",
         ),
         Kind("seat-taken", 409, "The seat is taken", "Somebody sits there already."),
+        Kind(
+            "seat-away",
+            409,
+            "A bot plays the seat",
+            "Its owner or the app handed it over; take it back (`takeSeatBack`) to play.",
+        ),
         Kind(
             "conflict",
             409,
@@ -242,6 +248,7 @@ KIND_OF: dict[type[Exception], str] = {
     games.GameNotFinished: "game-not-finished",
     games.SeatsOpen: "seats-open",
     games.SeatTaken: "seat-taken",
+    games.SeatAway: "seat-away",
     games.ActionRefused: "rules-refuse",
     games.StaleVersion: "stale-version",
     games.TooManyRaces: "contended",

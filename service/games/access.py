@@ -1,18 +1,28 @@
 """Who may see and play what.
 
 Two kinds of callers: an app, which made the game and plays every human seat of it, and the holder
-of a seat's token, who plays that seat. A token names its game in clear, so that a token of another
-game is told nothing, not even that this game exists."""
+of a token: of a seat's, who plays that seat, or of the spectators', who plays none. A token names
+its game in clear, so that a token of another game is told nothing, not even that this game exists.
+"""
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from service.games.errors import GameNotFound, NotAuthenticated, NotYourSeat, SeatUnnamed
-from service.games.model import Game
+from service.games.errors import (
+    GameNotFound,
+    NotAllowed,
+    NotAuthenticated,
+    NotYourSeat,
+    SeatUnnamed,
+)
+from service.games.model import Game, SeatHolder
 from service.games.representation import Viewer
 from service.rules.deal import SEATS
 
+SECRET_BYTES = 24
+"""Of a token, a seed, a key: 192 bits."""
 TOKEN_PREFIX = "prs_"
 APP_KEY_PREFIX = "prk_"
 LOCAL_APP = "local"
@@ -60,6 +70,22 @@ def make_token(game_id: str, secret: str) -> str:
     return f"{TOKEN_PREFIX}{game_id}_{secret}"
 
 
+def issue_token(new_secret: Callable[[int], str], game_id: str, holder: SeatHolder) -> str:
+    """Give `holder` a new token and return it; only its hash is kept."""
+    token = make_token(game_id, new_secret(SECRET_BYTES))
+    holder.token_hash = hash_secret(token)
+    return token
+
+
+def is_spectator(game: Game, caller: Caller) -> bool:
+    """Tell whether `caller` shows the game's spectator token: sees what all see, and no more."""
+    return (
+        isinstance(caller, SeatCaller)
+        and caller.game_id == game.id
+        and hmac.compare_digest(game.extra.get("spectator_hash", ""), caller.token_hash)
+    )
+
+
 def caller_of_token(token: str) -> SeatCaller:
     """Return who shows `token`; raises NotAuthenticated if it has not the shape of one. Whether it
     is right shows at the game.
@@ -74,7 +100,7 @@ def admit(game: Game, caller: Caller) -> int | None:
     """Let `caller` in: return the seat of a token, or None for the game's app.
 
     Raises GameNotFound for another app or a token of another game, NotAuthenticated for a token
-    that is not (any longer) right."""
+    that is not (any longer) right, NotAllowed for a spectator's."""
     if isinstance(caller, AppCaller):
         if caller.app != game.app:
             raise GameNotFound(game.id)
@@ -86,6 +112,8 @@ def admit(game: Game, caller: Caller) -> int | None:
         for s in range(SEATS)
         if hmac.compare_digest(game.seats[s].token_hash or "", caller.token_hash)
     ]
+    if is_spectator(game, caller):
+        raise NotAllowed("A spectator only looks on.")
     if not seats:
         raise NotAuthenticated("That token is not valid for this game.")
     return seats[0]
@@ -97,6 +125,10 @@ def viewer_for(game: Game, caller: Caller, seat: int | None) -> Viewer:
 
     Raises NotYourSeat for any other seat.
     """
+    if is_spectator(game, caller):
+        if seat is not None:
+            raise NotYourSeat(seat)
+        return Viewer(None)
     own = admit(game, caller)
     if own is not None:
         if seat is not None and seat != own:
@@ -104,7 +136,7 @@ def viewer_for(game: Game, caller: Caller, seat: int | None) -> Viewer:
         return Viewer(own)
     if seat is None:
         return Viewer(None)
-    if game.seats[seat].player != "human":
+    if not game.is_persons(seat):
         raise NotYourSeat(seat, f"Seat {seat} is not played by a person.")
     return Viewer(seat, names_seat=True)
 
@@ -115,11 +147,13 @@ def player_for(game: Game, caller: Caller, seat: int | None) -> Viewer:
 
     Raises SeatUnnamed when there is more than one: a doubled request must never play for the next
     seat."""
+    admit(game, caller)
     viewer = viewer_for(game, caller, seat)
     if viewer.seat is not None:
         return viewer
-    if len(game.human_seats) == 1:
-        return Viewer(game.human_seats[0], names_seat=True)
-    if not game.human_seats:
+    seats = game.persons_seats
+    if len(seats) == 1:
+        return Viewer(seats[0], names_seat=True)
+    if not seats:
         raise NotYourSeat(None, "No seat of this game is played by a person.")
     raise SeatUnnamed

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.games.access import Caller, viewer_for
+from service.games.clocks import begin_turn, deadline_s
 from service.games.errors import GameNotFound, KeyReused, StaleVersion, TooManyRaces, Unavailable
-from service.games.house import House
+from service.games.house import House, rfc3339
 from service.games.model import Game, game_from_state, game_to_state
 from service.games.ports import Answer, Commit, RequestKey
 from service.games.representation import Viewer, game_to_json
@@ -20,6 +21,7 @@ MAX_RACES = 8
 """How often a request without a version is judged anew."""
 BOT_QUEUE = "bots"
 BOT_TURN_JOB = "workers.jobs.play_bot_turn"
+OVERDUE_JOB = "workers.jobs.finish_overdue_turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +79,47 @@ def change_game(
             return replayed(loaded.answer, key)
         if expected_version is not None and expected_version != game.version:
             raise StaleVersion(expected_version, game_to_json(game, viewer))
-        bot_waited = game.bot_to_move
+        before = turn_of(game)
         step = decide(game, viewer)
-        outcome = commit_step(house, game, step, key, bot_waited)
+        outcome = commit_step(house, game, step, key, before)
         if outcome is not None:
             return outcome
     raise TooManyRaces
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Which turn is in hand and who plays it. Another one begins when any of this changes."""
+
+    status: str
+    deal: int
+    seat: int
+    holder: tuple[str, str | None]
+    """Kind of player and level."""
+    bot: int | None
+    """The seat if a bot is to move."""
+
+
+def turn_of(game: Game) -> Turn:
+    """Return the turn in hand."""
+    seat = game.match.deal.turn
+    holder = game.seats[seat]
+    return Turn(
+        game.status, game.match.number, seat, (holder.player, holder.level), game.bot_to_move
+    )
+
+
 def commit_step(
-    house: House, game: Game, step: Step, key: RequestKey | None, bot_waited: int | None
+    house: House, game: Game, step: Step, key: RequestKey | None, before: Turn
 ) -> Outcome | None:
     """Write a decided step; None when another change came first."""
     game.version += 1
-    if _begins_turn(step.entry):
+    before_s = house.clock()
+    after = turn_of(game)
+    if after != before:
         game.turn_version = game.version
-    entry = {"version": game.version, "at": house.now(), **step.entry}
+        begin_turn(game, before_s)
+    entry = {"version": game.version, "at": rfc3339(before_s), **step.entry}
     body = step.answer(game, entry)
     commit = Commit(
         game_id=game.id,
@@ -103,28 +130,28 @@ def commit_step(
         key=key,
         answer=body if key else None,
     )
-    before_s = house.clock()
-    if game.bot_to_move is not None:
-        house.store.mark_waiting(game.id, before_s)
+    mark_game(house, game, before_s, is_new_turn=after != before)
     result = house.store.commit(commit)
     if result.answer is not None:
         return replayed(result.answer, key)
     if not result.is_done:
         return None
-    if game.bot_to_move is not None:
+    if after.bot is not None:
         call_bot(house, game)
-    elif bot_waited is not None:
+    elif before.bot is not None:
         note_no_bot_waits(house, game, before_s)
     return Outcome(body)
 
 
-def _begins_turn(entry: dict[str, Any]) -> bool:
-    """Tell whether the next step belongs to another turn, or to another holder of the seat."""
-    return (
-        entry["type"] != "played"
-        or entry["action"]["type"] in ("discard", "pass")
-        or "deal_score" in entry
-    )
+def mark_game(house: House, game: Game, at_s: float, *, is_new_turn: bool) -> None:
+    """Note, before the commit, who will be waited for after it: what is noted too much costs a
+    sweep one look, what is missing would cost the game.
+    """
+    if game.bot_to_move is not None:
+        house.store.mark_waiting(game.id, at_s)
+    due_s = deadline_s(game)
+    if is_new_turn and due_s is not None:
+        house.store.mark_deadline(game.id, due_s)
 
 
 def call_bot(house: House, game: Game) -> None:
@@ -153,6 +180,13 @@ def enqueue_bot_turn(house: House, game: Game, seat: int) -> bool:
     job_id = f"bot-{game.id}-{game.turn_version}-{seat}"
     arguments = {"game_id": game.id, "seat": seat, "version": game.version}
     return house.queue.enqueue(BOT_QUEUE, BOT_TURN_JOB, job_id, arguments)
+
+
+def enqueue_overdue_turn(house: House, game: Game, seat: int) -> bool:
+    """Let a bot finish an overdue turn; False when its job is on the queue already."""
+    job_id = f"clock-{game.id}-{game.turn_version}-{seat}"
+    arguments = {"game_id": game.id, "seat": seat, "turn_version": game.turn_version}
+    return house.queue.enqueue(BOT_QUEUE, OVERDUE_JOB, job_id, arguments)
 
 
 def admit_viewer(caller: Caller, seat: int | None = None) -> Callable[[Game], Viewer]:

@@ -99,6 +99,15 @@ class SeatTaken(Conflict):
         self.seat = seat
 
 
+class SeatAway(Conflict):
+    """A bot plays the seat for its owner. `by` is who seated it: app, human or clock."""
+
+    def __init__(self, seat: int, by: str) -> None:
+        super().__init__(f"A bot plays seat {seat} for its owner: take the seat back first.")
+        self.seat = seat
+        self.by = by
+
+
 class ActionRefused(Conflict):
     """The rules refuse an action. Carries the violation, the seat and, for the seat to move, what
     is legal.

@@ -5,10 +5,34 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from service.games.access import AppCaller, Caller, admit, hash_secret, make_token
-from service.games.changing import Outcome, Step, call_bot, change_game, load_game, replayed
+from service.games.access import (
+    SECRET_BYTES,
+    AppCaller,
+    Caller,
+    admit,
+    hash_secret,
+    issue_token,
+    make_token,
+)
+from service.games.changing import (
+    Outcome,
+    Step,
+    call_bot,
+    change_game,
+    load_game,
+    mark_game,
+    replayed,
+)
+from service.games.clocks import (
+    TIMEOUT_LEVEL,
+    begin_turn,
+    start_clock,
+    timeout_level,
+    turn_seconds,
+)
 from service.games.errors import (
     GameFinished,
+    GameNotFinished,
     GameNotFound,
     InvalidRequest,
     KeyReused,
@@ -25,8 +49,6 @@ from service.rules.cards import CARD_NAMES
 from service.rules.deal import SEATS
 from service.rules.match import DEALS, Seating, seat_as_given, seat_by_draw, start_match
 
-SECRET_BYTES = 24
-"""Of a token, a seed, a key: 192 bits."""
 GAME_ID_BYTES = 15
 CREATION_S = 60
 """A game is listed before it is written; one that is not there after so long is gone."""
@@ -54,6 +76,10 @@ class GameOrder:
     client_seed: str = ""
     deals: int = DEALS
     spectators: bool = True
+    turn_seconds: int | None = None
+    """Seconds a turn of a person may take; None for no clock."""
+    timeout_level: str = TIMEOUT_LEVEL
+    """The bot that finishes overdue turns."""
 
 
 def create_game(
@@ -61,8 +87,8 @@ def create_game(
 ) -> Outcome:
     """Make a game and deal the first deal.
 
-    Returns `{"game": GAME, "seat_tokens": {seat: token}}`, a token for each human seat. Raises
-    NotAllowed for a seat's token, InvalidRequest."""
+    Returns `{"game": GAME, "seat_tokens": {seat: token}, "spectator_token": token or None}`, a seat
+    token for each human seat. Raises NotAllowed for a seat's token, InvalidRequest."""
     if not isinstance(caller, AppCaller):
         raise NotAllowed("Creating a game takes an app key.")
     game_id = _game_id(house, caller, key)
@@ -71,9 +97,14 @@ def create_game(
         if loaded is not None and loaded.answer is not None:
             return replayed(loaded.answer, key)
     game, tokens = _new_game(house, caller.app, game_id, order)
-    body = {"game": game_to_json(game, Viewer(None)), "seat_tokens": tokens}
-    if game.bot_to_move is not None:
-        house.store.mark_waiting(game.id, house.clock())
+    spectator_token = _admit_spectators(house, game) if order.spectators else None
+    begin_turn(game, house.clock())
+    body = {
+        "game": game_to_json(game, Viewer(None)),
+        "seat_tokens": tokens,
+        "spectator_token": spectator_token,
+    }
+    mark_game(house, game, house.clock(), is_new_turn=True)
     house.store.index_game(caller.app, game_id, int(house.clock() * 1000))
     result = house.store.commit(
         Commit(game_id, 0, game.status, game_to_state(game), key=key, answer=body if key else None)
@@ -84,6 +115,44 @@ def create_game(
         raise KeyReused
     call_bot(house, game)
     return Outcome(body)
+
+
+def rematch(
+    house: House,
+    caller: Caller,
+    game_id: str,
+    seed: str | None = None,
+    client_seed: str = "",
+    key: RequestKey | None = None,
+) -> Outcome:
+    """Make the next game with the same players in the same seats, as `create_game` does; the dealer
+    is drawn anew (R4).
+
+    Raises NotAllowed for a token, GameNotFinished before the end, GameNotFound."""
+    game = load_game(house, game_id)
+    if admit(game, caller) is not None:
+        raise NotAllowed("A rematch takes the app's key.")
+    if not game.is_over:
+        raise GameNotFinished
+    return create_game(house, caller, _order_of(game, seed, client_seed), key)
+
+
+def _order_of(game: Game, seed: str | None, client_seed: str) -> GameOrder:
+    """Return the order that makes a game like `game`, its players where they sit."""
+    return GameOrder(
+        seats=tuple(
+            SeatOrder("human", holder.name)
+            if game.is_persons(seat)
+            else SeatOrder(holder.player, holder.name or None, holder.level)
+            for seat, holder in enumerate(game.seats)
+        ),
+        seed=seed,
+        client_seed=client_seed,
+        deals=game.match.deals,
+        spectators=game.spectators,
+        turn_seconds=turn_seconds(game),
+        timeout_level=timeout_level(game),
+    )
 
 
 def _game_id(house: House, caller: AppCaller, key: RequestKey | None) -> str:
@@ -105,7 +174,7 @@ def _new_game(
     )
     seats = [_holder(order.seats[player], seat) for seat, player in enumerate(seating.players)]
     tokens = {
-        str(seat): _issue_token(house, game_id, seats[seat])
+        str(seat): issue_token(house.new_secret, game_id, seats[seat])
         for seat in range(SEATS)
         if seats[seat].player == "human"
     }
@@ -120,7 +189,16 @@ def _new_game(
         match=start_match(seed, seating.dealer, order.client_seed, order.deals),
         spectators=order.spectators,
     )
+    if order.turn_seconds is not None:
+        start_clock(game, order.turn_seconds, check_level(order.timeout_level))
     return game, tokens
+
+
+def _admit_spectators(house: House, game: Game) -> str:
+    """Return a token for those who may look on without any hand; only its hash is kept."""
+    token = make_token(game.id, house.new_secret(SECRET_BYTES))
+    game.extra["spectator_hash"] = hash_secret(token)
+    return token
 
 
 def _holder(order: SeatOrder, seat: int) -> SeatHolder:
@@ -137,13 +215,6 @@ def check_level(level: str) -> str:
     if not is_level(level):
         raise InvalidRequest("level", f"there is no level {level!r}; GET /bots lists them")
     return level
-
-
-def _issue_token(house: House, game_id: str, holder: SeatHolder) -> str:
-    """Give `holder` a new token; only its hash is kept."""
-    token = make_token(game_id, house.new_secret(SECRET_BYTES))
-    holder.token_hash = hash_secret(token)
-    return token
 
 
 def _seating_to_json(mode: str, seating: Seating) -> dict[str, Any]:
@@ -187,8 +258,8 @@ def join_game(
             raise SeatTaken(seat)
         holder.player = "human"
         holder.name = name or holder.name or f"Player {seat}"
-        token = _issue_token(house, game.id, holder)
-        _begin_if_full(game)
+        token = issue_token(house.new_secret, game.id, holder)
+        begin_if_full(game)
         return Step(
             {"type": "joined", "seat": seat, "by": "human", "name": holder.name},
             lambda changed, _entry: {
@@ -201,7 +272,8 @@ def join_game(
     return change_game(house, game_id, admit_joiner, decide, key=key)
 
 
-def _begin_if_full(game: Game) -> None:
+def begin_if_full(game: Game) -> None:
+    """Let an open game begin whose seats are all taken."""
     if game.status == "open" and not game.open_seats:
         game.status = "playing"
 

@@ -50,26 +50,34 @@ class Follower:
     """The version up to which everything is known; None to begin with the whole view."""
 
 
-def follow_game(
-    house: House, follower: Follower, keep_alive_s: float, sleep: Callable[[float], None]
-) -> Iterator[News | None]:
-    """Return what happens, until the game is over or this process ends; None after each
-    `keep_alive_s` seconds without news. The store being away for a while is no end.
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a follower waits for what."""
+
+    keep_alive_s: float
+    """Silence after which he is told that the stream is still there."""
+    longest_s: float
+    """After so long the stream ends; he takes it up again."""
+    sleep: Callable[[float], None]
+    """Waits for so many seconds."""
+    monotonic: Callable[[], float]
+    """Seconds from some moment on."""
+
+
+def follow_game(house: House, follower: Follower, pace: Pace) -> Iterator[News | None]:
+    """Return what happens, until the game is over, this process ends or the time is up; None for
+    silence. The store being away for a while is no end.
 
     Raises GameNotFound, NotAuthenticated, NotYourSeat, before anything is returned."""
     game = load_game(house, follower.game_id)
     viewer = viewer_for(game, follower.caller, follower.seat)
-    return _follow(house, follower, game, viewer, keep_alive_s, sleep)
+    return _follow(house, follower, game, viewer, pace)
 
 
 def _follow(
-    house: House,
-    follower: Follower,
-    game: Game,
-    viewer: Viewer,
-    keep_alive_s: float,
-    sleep: Callable[[float], None],
+    house: House, follower: Follower, game: Game, viewer: Viewer, pace: Pace
 ) -> Iterator[News | None]:
+    end_at = pace.monotonic() + pace.longest_s
     since = follower.last_seen
     if since is None or since > game.version:
         # Nobody has seen a version that is not there yet: another game, or a store set back.
@@ -81,16 +89,19 @@ def _follow(
     is_fresh = True
     with closing(house.store.watch(game.id)) as watch:
         while not (game.is_over and since >= game.version):
+            left_s = end_at - pace.monotonic()
+            if left_s <= 0:
+                return
             try:
                 if not is_fresh:
                     game = load_game(house, game.id)
                     viewer = viewer_for(game, follower.caller, follower.seat)
                     is_fresh = True
                     continue
-                entries = watch.next(since, keep_alive_s)
+                entries = watch.next(since, min(pace.keep_alive_s, left_s))
             except Unavailable:
                 yield None
-                sleep(AWAY_S)
+                pace.sleep(AWAY_S)
                 continue
             except (WatchEnded, GameNotFound, NotAllowed, NotAuthenticated, NotYourSeat):
                 return

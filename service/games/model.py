@@ -63,6 +63,14 @@ class Game:
         return turn if self.seats[turn].player == "bot" else None
 
     @property
+    def person_to_move(self) -> int | None:
+        """The seat to move if a person holds it and the game is on, else None."""
+        if self.status != "playing":
+            return None
+        turn = self.match.deal.turn
+        return turn if self.seats[turn].player == "human" else None
+
+    @property
     def is_over(self) -> bool:
         """Whether the game is finished or abandoned."""
         return self.status in ("finished", "abandoned")
@@ -72,10 +80,19 @@ class Game:
         """Seats that wait for a player."""
         return [seat for seat in range(SEATS) if self.seats[seat].player == "open"]
 
+    def is_persons(self, seat: int) -> bool:
+        """Whether the seat belongs to a person, though a bot may play it meanwhile."""
+        return self.seats[seat].token_hash is not None
+
     @property
-    def human_seats(self) -> list[int]:
-        """Seats held by people."""
-        return [seat for seat in range(SEATS) if self.seats[seat].player == "human"]
+    def persons_seats(self) -> list[int]:
+        """Seats that belong to people."""
+        return [seat for seat in range(SEATS) if self.is_persons(seat)]
+
+    def stand_in(self, seat: int) -> str | None:
+        """Who let a bot play this person's seat (app, human or clock); None when none does."""
+        by: str | None = self.extra.get("stand_ins", {}).get(str(seat))
+        return by
 
 
 def game_to_state(game: Game) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from service.games.access import Caller, player_for, viewer_for
+from service.games.access import Caller, admit, player_for, viewer_for
 from service.games.changing import Outcome, Step, change_game, load_game
-from service.games.errors import ActionRefused, SeatsOpen, StaleVersion
+from service.games.clocks import note_missed, note_presence
+from service.games.errors import ActionRefused, SeatAway, SeatsOpen, StaleVersion
 from service.games.hosting import check_unfinished, event_answer
 from service.games.house import House
 from service.games.model import Game
@@ -17,8 +18,9 @@ from service.games.representation import (
     legal_actions_json,
     score_to_json,
 )
+from service.games.seats import check_present, take_back
 from service.rules.cards import CARD_NAMES
-from service.rules.deal import DRAW_STOCK, PHASE_NAMES, Action, check_action
+from service.rules.deal import DISCARD, DRAW_STOCK, PASS, PHASE_NAMES, Action, check_action
 from service.rules.match import play_in_match
 from service.rules.notation import action_from_json, action_to_json
 from service.rules.view import SeatView, view_match
@@ -39,8 +41,9 @@ def list_legal_actions(
     """
     game = load_game(house, game_id)
     turn = game.match.deal.turn
+    admit(game, caller)
     viewer = viewer_for(game, caller, seat)
-    if viewer.seat is None and game.seats[turn].player == "human":
+    if viewer.seat is None and game.is_persons(turn):
         viewer = Viewer(turn, names_seat=True)
     phase = PHASE_NAMES[game.match.deal.phase]
     return {"seat": viewer.seat, "phase": phase, "actions": legal_actions_json(game, viewer)}
@@ -77,6 +80,8 @@ def judge_action(
     game = load_game(house, game_id)
     viewer = player_for(game, caller, seat)
     view = game_to_json(game, viewer)
+    if viewer.seat is not None and game.stand_in(viewer.seat) != "clock":
+        check_present(game, viewer.seat)
     if expected_version is not None and expected_version != game.version:
         raise StaleVersion(expected_version, view)
     return Judged(action_to_json(check_playable(game, viewer, data)), view)
@@ -94,16 +99,29 @@ def play_action(
 ) -> Outcome:
     """Play the ACTION in `data`; returns `{"action": EVENT, "game": GAME}`.
 
-    Raises ActionRefused, GameFinished, SeatsOpen, StaleVersion, KeyReused, NotYourSeat,
+    A seat that the clock gave to a bot is its owner's again first, whatever the action.
+
+    Raises ActionRefused, SeatAway, GameFinished, SeatsOpen, StaleVersion, KeyReused, NotYourSeat,
     SeatUnnamed, GameNotFound."""
-    return change_game(
-        house,
-        game_id,
-        lambda game: player_for(game, caller, seat),
-        lambda game, viewer: decide_action(game, viewer, data, "human"),
-        key=key,
-        expected_version=expected_version,
-    )
+
+    def play(expected: int | None) -> Outcome:
+        return change_game(
+            house,
+            game_id,
+            lambda game: player_for(game, caller, seat),
+            lambda game, viewer: decide_own_action(game, viewer, data),
+            key=key,
+            expected_version=expected,
+        )
+
+    try:
+        return play(expected_version)
+    except SeatAway as away:
+        if away.by != "clock":
+            raise
+        returned = take_back(house, caller, game_id, away.seat, expected_version)
+        version: int = returned.body["action"]["version"]
+        return play(None if expected_version is None else version)
 
 
 def play_for_bot(
@@ -140,6 +158,19 @@ def check_playable(game: Game, viewer: Viewer, data: dict[str, Any]) -> Action:
     return action
 
 
+def decide_own_action(game: Game, viewer: Viewer, data: dict[str, Any]) -> Step:
+    """Judge and play the action of somebody who must hold the seat himself; raises SeatAway when a
+    bot plays it for him.
+    """
+    seat = viewer.seat
+    if seat is None:
+        raise ValueError("only a seat plays")
+    check_unfinished(game)
+    check_present(game, seat)
+    note_presence(game, seat)
+    return decide_action(game, viewer, data, "human")
+
+
 def decide_action(game: Game, viewer: Viewer, data: dict[str, Any], by: str) -> Step:
     """Judge the action and play it in the match; the step's log entry keeps the card drawn from the
     stock, for its owner alone.
@@ -158,6 +189,8 @@ def decide_action(game: Game, viewer: Viewer, data: dict[str, Any], by: str) -> 
         entry["deal_score"] = score_to_json(score)
     if game.match.is_over:
         game.status = "finished"
+    if by == "clock" and (score is not None or action.type in (DISCARD, PASS)):
+        note_missed(game, seat)
     return Step(entry, event_answer(viewer))
 
 

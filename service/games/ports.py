@@ -167,6 +167,20 @@ class GameStore(Protocol):
     def waiting_games(self, until_s: float, limit: int) -> list[str]:
         """Return games noted as waiting at or before `until_s`, the longest waiting first."""
 
+    def mark_deadline(self, game_id: str, at_s: float) -> None:
+        """Note, before the commit, that the game is to be looked at by the clock at `at_s`; an
+        earlier note stays: one too early costs a look, one too late would stretch a turn.
+        """
+
+    def put_off_deadline(self, game_id: str, at_s: float) -> None:
+        """Move a note to `at_s` if it is earlier; make none."""
+
+    def drop_deadline(self, game_id: str) -> None:
+        """Take a note away: of a game that is over or gone, where none will be made any more."""
+
+    def due_games(self, until_s: float, limit: int) -> list[str]:
+        """Return games noted for `until_s` or before, the longest overdue first."""
+
     def ping(self) -> None:
         """Return when the store answers."""
 

@@ -5,7 +5,7 @@ It is made from the stored log and from the seed; nothing of it is told before t
 
 from typing import Any
 
-from service.games.access import Caller, admit
+from service.games.access import Caller, viewer_for
 from service.games.changing import load_game
 from service.games.errors import GameNotFinished
 from service.games.house import House
@@ -19,11 +19,11 @@ LOG_PAGE = 1000
 
 
 def read_record(house: House, caller: Caller, game_id: str) -> dict[str, Any]:
-    """Return the record of a game to its app or to whoever has a seat in it.
+    """Return the record of a game to its app, to whoever has a seat in it or looks on.
 
     Raises GameNotFinished before the end, and for a game that was abandoned."""
     game = load_game(house, game_id)
-    admit(game, caller)
+    viewer_for(game, caller, None)
     check_open_to_all(game)
     return record_to_json(game, read_whole_log(house, game_id))
 

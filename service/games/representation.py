@@ -6,6 +6,8 @@ Every document for a client that tells of cards is made here or in `service/rule
 from dataclasses import dataclass
 from typing import Any
 
+from service.games.clocks import deadline_s, turn_seconds
+from service.games.house import rfc3339
 from service.games.model import Game
 from service.rules.deal import SEATS
 from service.rules.legal import legal_actions
@@ -38,8 +40,12 @@ def score_to_json(score: DealScore) -> dict[str, Any]:
 
 
 def legal_actions_json(game: Game, viewer: Viewer) -> list[dict[str, Any]]:
-    """Return the viewer's legal actions; none unless the game is on and it is the viewer's turn."""
+    """Return the viewer's legal actions; none unless the game is on and it is the viewer's turn,
+    and none for a seat that must be taken back first.
+    """
     if game.status != "playing" or viewer.seat != game.match.deal.turn:
+        return []
+    if game.stand_in(viewer.seat) in ("app", "human"):
         return []
     actions = [action_to_json(action) for action in legal_actions(game.match.deal)]
     if viewer.names_seat:
@@ -66,6 +72,8 @@ def game_to_json(game: Game, viewer: Viewer) -> dict[str, Any]:
             "seed": match.seed if is_finished else None,
         },
         "deals": match.deals,
+        "turn_seconds": turn_seconds(game),
+        "spectators": game.spectators,
         "deal": None if game.status == "open" else _deal_to_json(game, viewer),
         "deal_scores": [score_to_json(score) for score in match.scores],
         "scores": list(match.totals),
@@ -83,6 +91,7 @@ def _seat_to_json(game: Game, seat: int) -> dict[str, Any]:
         "player": holder.player,
         "name": holder.name,
         "level": holder.level,
+        "stand_in": game.stand_in(seat),
     }
 
 
@@ -91,7 +100,8 @@ def _deal_to_json(game: Game, viewer: Viewer) -> dict[str, Any]:
     deal = view_to_json(view_match(game.match, viewer.seat))
     for name in ("seat", "deals", "scores"):
         del deal[name]
-    deal["deadline"] = None
+    due_s = deadline_s(game)
+    deal["deadline"] = None if due_s is None else rfc3339(due_s)
     return deal
 
 

@@ -9,6 +9,7 @@
 | `prs:{SCOPE}:tasks:KIND` | counter | a task's or `idle_ttl_s`, the longer | new task |
 | `prs:app:{APP}:games` | sorted set, by ms since 1970 | none: trimmed | index, forget game |
 | `prs:waiting` | sorted set, by s since 1970 | none: swept | mark, unmark waiting |
+| `prs:deadlines` | sorted set, by s since 1970 | none: swept | mark, put off, drop deadline |
 | `prs:appkey:HASH` | hash `app` `created_at` | none: until revoked | create, revoke app key |
 | `prs:appkeys` | set of the hashes of app keys | none | create, revoke app key |
 
@@ -28,6 +29,7 @@ which is named as its log is; on `prs:wake:...` nothing, to wake one reader. The
 
 PREFIX = "prs:"
 WAITING = f"{PREFIX}waiting"
+DEADLINES = f"{PREFIX}deadlines"
 APP_KEYS = f"{PREFIX}appkeys"
 WAKE_CHANNELS = f"{PREFIX}wake:"
 """What the channels begin with by which a process wakes its own reader of news."""

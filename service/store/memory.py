@@ -106,6 +106,7 @@ class MemoryStore:
         self._counters: dict[tuple[str, str], int] = {}
         self._apps: dict[str, dict[str, int]] = {}
         self._waiting: dict[str, float] = {}
+        self._deadlines: dict[str, float] = {}
 
     @contextmanager
     def _open(self) -> Iterator[None]:
@@ -298,6 +299,30 @@ class MemoryStore:
         """Return games noted as waiting at or before `until_s`, the longest waiting first."""
         with self._open():
             found = sorted((at_s, game_id) for game_id, at_s in self._waiting.items())
+        return [game_id for at_s, game_id in found if at_s <= until_s][: max(limit, 0)]
+
+    # Games with a clock.
+
+    def mark_deadline(self, game_id: str, at_s: float) -> None:
+        """Note when a game is due; an earlier note stays."""
+        with self._open():
+            self._deadlines[game_id] = min(at_s, self._deadlines.get(game_id, at_s))
+
+    def put_off_deadline(self, game_id: str, at_s: float) -> None:
+        """Move a note to `at_s` if it is earlier; make none."""
+        with self._open():
+            if game_id in self._deadlines:
+                self._deadlines[game_id] = max(at_s, self._deadlines[game_id])
+
+    def drop_deadline(self, game_id: str) -> None:
+        """Take a note away."""
+        with self._open():
+            self._deadlines.pop(game_id, None)
+
+    def due_games(self, until_s: float, limit: int) -> list[str]:
+        """Return games noted for `until_s` or before, the longest overdue first."""
+        with self._open():
+            found = sorted((at_s, game_id) for game_id, at_s in self._deadlines.items())
         return [game_id for at_s, game_id in found if at_s <= until_s][: max(limit, 0)]
 
 

@@ -305,6 +305,29 @@ class RedisStore:
             found = self._client.zrangebyscore(keys.WAITING, "-inf", until_s, start=0, num=limit)
         return [game_id.decode() for game_id in found]
 
+    # Games with a clock.
+
+    def mark_deadline(self, game_id: str, at_s: float) -> None:
+        """Note when a game is due; an earlier note stays."""
+        with store_errors():
+            self._client.zadd(keys.DEADLINES, {game_id: at_s}, lt=True)
+
+    def put_off_deadline(self, game_id: str, at_s: float) -> None:
+        """Move a note to `at_s` if it is earlier; make none."""
+        with store_errors():
+            self._client.zadd(keys.DEADLINES, {game_id: at_s}, xx=True, gt=True)
+
+    def drop_deadline(self, game_id: str) -> None:
+        """Take a note away."""
+        with store_errors():
+            self._client.zrem(keys.DEADLINES, game_id)
+
+    def due_games(self, until_s: float, limit: int) -> list[str]:
+        """Return games noted for `until_s` or before, the longest overdue first."""
+        with store_errors():
+            found = self._client.zrangebyscore(keys.DEADLINES, "-inf", until_s, start=0, num=limit)
+        return [game_id.decode() for game_id in found]
+
 
 def _version_in_range(version: int) -> int:
     return min(max(version, 0), _LARGEST_VERSION)

@@ -13,11 +13,10 @@ import pytest
 import redis as redis_py
 from flask import Flask
 
-from service.api import events as events_module
 from service.app import create_app
 from service.config import Settings
 from service.embedded import RedisServer
-from tests.api.client import ApiClient, Table
+from tests.api.client import ApiClient, Table, memory_app
 from tests.api.streams import Event, served, stream_at, stream_of
 from tests.e2e.harness import free_port
 
@@ -159,15 +158,21 @@ def test_a_whole_game_is_told_to_its_end(redis_api: ApiClient) -> None:
         assert stream[-1].data["fairness"]["seed"] == "table"
 
 
-def test_silence_is_broken_by_comments(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_is_broken_by_comments() -> None:
     """A proxy that sees nothing for a minute would cut the connection."""
-    assert events_module.KEEP_ALIVE_S == 15
-    monkeypatch.setattr(events_module, "KEEP_ALIVE_S", 0.05)
-    table = Table(ApiClient(app))
-    with stream_of(app, path_of(table)) as stream:
+    assert Settings().keep_alive_s == 15
+    table = Table(ApiClient(memory_app(settings=Settings(keep_alive_s=0.05))))
+    with stream_of(table.api.app, path_of(table)) as stream:
         kinds = [next(stream).kind for _ in range(3)]
 
     assert kinds == ["game", ":", ":"]
+
+
+def test_a_stream_does_not_last_for_ever() -> None:
+    """It ends after its time, without a word; the client takes it up again."""
+    table = Table(ApiClient(memory_app(settings=Settings(max_stream_s=0.2))))
+    with stream_of(table.api.app, path_of(table)) as stream:
+        assert [event.kind for event in stream] == ["game", ":"]
 
 
 @pytest.mark.parametrize("given", ["x", "-1", "1.5", "1 2", "9999999999", '"3"', "3;"])

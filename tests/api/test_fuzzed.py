@@ -33,8 +33,10 @@ class QuietHandler(WSGIRequestHandler):
 
 @pytest.fixture
 def server_url(redis: object, redis_url: str) -> Iterator[str]:
-    """Serve the service on this machine, over a real Redis; long polls are cut short."""
-    settings = Settings(redis_url=redis_url, queue_redis_url=redis_url, max_wait_s=0.1)
+    """Serve the service on this machine, over a real Redis; polls and streams are cut short."""
+    settings = Settings(
+        redis_url=redis_url, queue_redis_url=redis_url, max_wait_s=0.1, max_stream_s=0.1
+    )
     app = create_app(settings)
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)
     thread = threading.Thread(target=server.serve_forever)

@@ -49,6 +49,7 @@ class Table:
     game_id: str = ""
     tokens: dict[str, str] = field(default_factory=dict)
     """By seat, as the creator got them."""
+    spectator_token: str | None = None
 
     def __post_init__(self) -> None:
         numbers = random.Random(next(HOUSES))
@@ -119,6 +120,7 @@ def open_table(
     body = create_game(table.house, APP, order(players, seed=seed, **more), key).body
     table.game_id = body["game"]["id"]
     table.tokens = body["seat_tokens"]
+    table.spectator_token = body["spectator_token"]
     return table
 
 

@@ -635,3 +635,38 @@ def test_a_mark_of_a_turn_that_began_meanwhile_stays(store: GameStore) -> None:
 
 def test_the_store_answers(store: GameStore) -> None:
     store.ping()
+
+
+# Games with a clock.
+
+
+def test_a_game_is_due_when_its_deadline_has_come(store: GameStore) -> None:
+    store.mark_deadline("late", 200.5)
+    store.mark_deadline("soon", 100.25)
+
+    assert store.due_games(100, 10) == []
+    assert store.due_games(100.25, 10) == ["soon"]
+    assert store.due_games(300, 10) == ["soon", "late"]
+    assert store.due_games(300, 1) == ["soon"]
+
+
+def test_a_deadline_noted_earlier_stays_until_it_is_put_off(store: GameStore) -> None:
+    """One too early costs a look, one too late would stretch a turn."""
+    store.mark_deadline("g", 100)
+    store.mark_deadline("g", 150)
+    assert store.due_games(100, 10) == ["g"]
+
+    store.put_off_deadline("g", 150)
+    store.put_off_deadline("g", 120)
+    assert store.due_games(149, 10) == []
+
+    store.mark_deadline("g", 110)
+    assert store.due_games(110, 10) == ["g"]
+
+
+def test_a_deadline_that_is_dropped_is_not_put_off(store: GameStore) -> None:
+    store.mark_deadline("g", 100)
+    store.drop_deadline("g")
+    store.put_off_deadline("g", 100)
+
+    assert store.due_games(1000, 10) == []

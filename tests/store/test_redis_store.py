@@ -108,12 +108,13 @@ def test_an_expired_task_was_there(store: RedisStore, redis: redis_py.Redis) -> 
     assert store.was_task("g", "hint", "h1")
 
 
-def test_every_key_is_in_the_table_and_but_for_two_lists_each_has_a_time_to_live(
+def test_every_key_is_in_the_table_and_but_for_three_lists_each_has_a_time_to_live(
     store: RedisStore, redis: redis_py.Redis
 ) -> None:
     """The keys of apps, which this store does not write, apart."""
     store.index_game("app", "g", 1000)
     store.mark_waiting("g", 10)
+    store.mark_deadline("g", 10)
     make_game(store)
     store.commit(Commit("g", 2, "playing", {}, entry(2), KEY, {"a": 1}))
     store.new_task("g", "hint", QUEUED, 50, RequestKey("other", "print"))
@@ -128,7 +129,11 @@ def test_every_key_is_in_the_table_and_but_for_two_lists_each_has_a_time_to_live
             key = key.replace(name, value)
         expected |= {key.replace("NAME", name) for name in ("name", "other")}
     assert found == sorted(expected)
-    assert [key for key in found if redis.ttl(key) == -1] == ["prs:app:{app}:games", "prs:waiting"]
+    assert [key for key in found if redis.ttl(key) == -1] == [
+        "prs:app:{app}:games",
+        "prs:deadlines",
+        "prs:waiting",
+    ]
 
 
 def test_games_that_are_gone_leave_the_list_as_new_ones_come(
@@ -212,6 +217,10 @@ def uses(store: RedisStore) -> list[Callable[[], Any]]:
         lambda: store.mark_waiting("g", 1),
         lambda: store.unmark_waiting("g", 1),
         lambda: store.waiting_games(1, 5),
+        lambda: store.mark_deadline("g", 1),
+        lambda: store.put_off_deadline("g", 1),
+        lambda: store.drop_deadline("g"),
+        lambda: store.due_games(1, 5),
     ]
 
 

@@ -18,13 +18,15 @@ Json = dict[str, Any]
 APP = AppCaller("app")
 
 
-def make_game(here: House, *players: str, seed: str = "workers", deals: int = 2) -> str:
+def make_game(
+    here: House, *players: str, seed: str = "workers", deals: int = 2, **more: Any
+) -> str:
     """Make a game of four, each `human` or a bot's level; return its id."""
     seats = [
         SeatOrder("human") if player == "human" else SeatOrder("bot", level=player)
         for player in players
     ]
-    order = GameOrder(tuple(seats), seed=seed, deals=deals)
+    order = GameOrder(tuple(seats), seed=seed, deals=deals, **more)
     game_id: str = create_game(here, APP, order).body["game"]["id"]
     return game_id
 

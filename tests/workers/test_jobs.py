@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import pkgutil
@@ -22,6 +23,7 @@ from service.games.advice import (
     cancel_hint,
     read_task,
 )
+from service.games.clocks import deadline_s
 from service.games.hosting import abandon_game
 from service.games.house import House
 from service.games.playing import play_for_bot, seat_view
@@ -380,3 +382,58 @@ def test_a_hint_of_an_expired_document_is_not_worked_on(here: House) -> None:
     view = view_to_json(view_of(here, game_id))
 
     assert {"status": "gone"} == jobs.give_hint(game_id, "h9", view, {"iterations": 10**9})
+
+
+# An overdue turn.
+
+
+def a_late_house(here: House) -> House:
+    """Return a House whose clock is an hour behind: what it times is overdue by the real one."""
+    return dataclasses.replace(here, clock=lambda: time.time() - 3600)
+
+
+def an_overdue_turn(here: House) -> tuple[str, int]:
+    """Make a game of four people whose first turn is overdue; return it and the seat to move."""
+    game_id = make_game(a_late_house(here), *["human"] * 4, turn_seconds=60, timeout_level="novice")
+    return game_id, turn_of(here, game_id)
+
+
+def test_an_overdue_turn_is_finished_by_the_clock(here: House) -> None:
+    """From where it stands to its end, and no further; the next turn has a deadline to come."""
+    game_id, seat = an_overdue_turn(here)
+    play(a_late_house(here), game_id, {"type": "draw_stock"})
+    result = jobs.finish_overdue_turn(game_id, seat, 0)
+    log = log_of(here, game_id)
+
+    assert [entry["by"] for entry in log] == ["human", *["clock"] * result["steps"]]
+    assert log[-1]["action"]["type"] == "discard"
+    assert turn_of(here, game_id) == (seat + 1) % 4
+    assert (deadline_s(stored(here, game_id)) or 0) > time.time() + 50
+
+
+def test_a_turn_that_is_not_overdue_is_left_alone(here: House) -> None:
+    """Also when the job comes too late, after the turn it was made for."""
+    game_id = make_game(here, *["human"] * 4, turn_seconds=60)
+    assert jobs.finish_overdue_turn(game_id, turn_of(here, game_id), 0) == {"steps": 0}
+    late_id, seat = an_overdue_turn(here)
+    jobs.finish_overdue_turn(late_id, seat, 0)
+
+    assert jobs.finish_overdue_turn(late_id, seat, 0) == {"steps": 0}
+    assert jobs.finish_overdue_turn("nothing", 0, 0) == {"steps": 0}
+
+
+def test_the_third_overdue_turn_in_a_row_hands_the_seat_over(here: House) -> None:
+    """The job says so itself; one that died between the two is made good by the next."""
+    game_id, seat = an_overdue_turn(here)
+    late = a_late_house(here)
+    for _ in range(3):
+        play_until_turn_of(late, game_id, seat)
+        jobs.finish_overdue_turn(game_id, seat, stored(here, game_id).turn_version)
+        if stored(here, game_id).stand_in(seat) is None:
+            # The turn after it began by the real clock; the others are in time.
+            play_until_turn_of(late, game_id, (seat + 3) % 4)
+    log = log_of(here, game_id)
+
+    assert (log[-1]["type"], log[-1]["by"], log[-1]["level"]) == ("bot_seated", "clock", "novice")
+    assert sum(entry["by"] == "clock" and entry["type"] == "played" for entry in log) >= 6
+    assert stored(here, game_id).bot_to_move is None

@@ -149,15 +149,20 @@ class Event(AnswerSchema):
     type = fields.String(
         required=True,
         metadata={
-            "description": "`played`: an ACTION; `joined`: a seat was taken; `abandoned`: the game "
-            "was ended. Further types may come."
+            "description": "`played`: an ACTION; `joined`: a seat was taken; `bot_seated`: a bot "
+            "plays the seat from now on; `seat_returned`: its owner again; `token_replaced`: the "
+            "seat has a new token; `abandoned`: the game was ended. Further types may come."
         },
     )
     seat = Whole(
         required=True, allow_none=True, metadata={"description": "Whose change it was, or null."}
     )
     by = fields.String(
-        required=True, metadata={"description": "Who made it: `human`, `bot` or `app`."}
+        required=True,
+        metadata={
+            "description": "Who made it: `human`, `bot`, `bot_move` (a bot asked to), `app` or "
+            "`clock` (a bot, since the time was over)."
+        },
     )
     card = card_field(
         "The card drawn from the stock, for the seat that drew it; else null (R33).",
@@ -169,9 +174,29 @@ class Event(AnswerSchema):
     deal_score = fields.Nested(
         DealScore, metadata={"description": "Set when the action ended the deal."}
     )
-    name = fields.String(metadata={"description": "The player's name; of `joined`."})
+    name = fields.String(
+        metadata={"description": "The player's name; of `joined` and `bot_seated`."}
+    )
     level = fields.String(
-        allow_none=True, metadata={"description": "The bot's level, where a bot took over."}
+        allow_none=True, metadata={"description": "The bot's level; of `bot_seated`."}
+    )
+
+
+class StreamEvent(AnswerSchema):
+    """One server-sent event, its fields as members."""
+
+    event = fields.String(
+        required=True, validate=validate.OneOf(["game", "action", "game_finished"])
+    )
+    id = fields.String(
+        metadata={"description": "The version from which to go on; `game_finished` has none."}
+    )
+    data = fields.String(
+        required=True,
+        metadata={
+            "description": "JSON: GAME, in `action` EVENT.",
+            "contentMediaType": "application/json",
+        },
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
 from service.api.schemas.actions import Action, DealScore, Event, Union, type_field
 from service.api.schemas.fields import (
@@ -19,6 +19,7 @@ from service.api.schemas.fields import (
     name_field,
 )
 
+MIN_TURN_S, MAX_TURN_S = 5, 86_400
 STATUSES = ("open", "playing", "finished", "abandoned")
 
 
@@ -94,6 +95,35 @@ class GameRequest(RequestSchema):
     spectators = Truth(
         load_default=True, metadata={"description": "Whether others may look on, without any hand."}
     )
+    turn_seconds = Whole(
+        validate=validate.Range(MIN_TURN_S, MAX_TURN_S),
+        metadata={"description": "Seconds a person's turn may take; without it there is no clock."},
+    )
+    timeout_level = level_field(
+        "The bot that finishes a turn that is over its time; `greedy` if not given. Needs "
+        "`turn_seconds`."
+    )
+
+    @validates_schema
+    def check_clock(self, data: dict[str, Any], **_: Any) -> None:
+        """Refuse a bot for a clock that is not there."""
+        if "timeout_level" in data and "turn_seconds" not in data:
+            raise ValidationError({"timeout_level": ["Needs `turn_seconds`."]})
+
+
+class SeatBotRequest(RequestSchema):
+    """Which bot takes the seat."""
+
+    level = level_field("How strong the bot plays; `expert` if not given.")
+
+
+class RematchRequest(RequestSchema):
+    """What the next game has of its own."""
+
+    seed = _seed(
+        "What the cards are shuffled from; made here if not given. For tests and replays.", low=1
+    )
+    client_seed = _seed("Mixed into the shuffle, so that neither side alone chooses the cards.")
 
 
 class JoinRequest(RequestSchema):
@@ -111,6 +141,14 @@ class Seat(AnswerSchema):
     name = fields.String(required=True)
     level = fields.String(
         required=True, allow_none=True, metadata={"description": "The bot's level, or null."}
+    )
+    stand_in = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "Who let a bot play a person's seat: `app`, `human` (its owner) or "
+            "`clock`; null where none does."
+        },
     )
 
 
@@ -181,7 +219,9 @@ class Deal(AnswerSchema):
     )
     passes = Whole(required=True, metadata={"description": "Passes in a row (R25)."})
     deadline = fields.DateTime(
-        required=True, allow_none=True, metadata={"description": "When the turn must be over."}
+        required=True,
+        allow_none=True,
+        metadata={"description": "When the turn must be over; null without a clock or for a bot."},
     )
     stock_count = Whole(required=True)
     discard_pile = cards_field("Bottom to top.", required=True)
@@ -213,6 +253,14 @@ class Game(AnswerSchema):
     seating = fields.Nested(Seating, required=True)
     fairness = fields.Nested(Fairness, required=True)
     deals = Whole(required=True, metadata={"description": "Deals that make the game."})
+    turn_seconds = Whole(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Seconds a person's turn may take, or null: no clock."},
+    )
+    spectators = Truth(
+        required=True, metadata={"description": "Whether there is a token for those who look on."}
+    )
     deal = fields.Nested(
         Deal, required=True, allow_none=True, metadata={"description": "Null while seats are open."}
     )
@@ -251,6 +299,14 @@ class CreatedGame(AnswerSchema):
         required=True,
         metadata={"description": "By seat; shown this once.", "examples": [{"0": "prs_..."}]},
     )
+    spectator_token = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "For those who look on: it shows what all see and plays nothing. Null "
+            "where `spectators` is false; shown this once."
+        },
+    )
 
 
 class GamePage(AnswerSchema):
@@ -263,7 +319,7 @@ class GamePage(AnswerSchema):
 
 
 class JoinedSeat(AnswerSchema):
-    """The seat taken and its token, shown this once."""
+    """The seat and its new token, shown this once."""
 
     seat = Whole(required=True)
     token = fields.String(required=True)
