@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Route
 
 from tests.e2e.harness import Player, Service, wait_until
 from tests.web.table import CARD_EDGE, Table
@@ -346,6 +347,28 @@ def test_bots_play_at_a_pace_that_people_can_follow(service: Service, open_table
     table.find(".tool-skip").click()
 
     table.find("#actions button").first.wait_for(timeout=3000)
+
+
+def test_where_a_key_is_needed_the_dialog_asks_for_it(service: Service, open_table: Open):
+    """401 is no dead end: the key goes along with the next try, and into no address."""
+    table = open_table(service.base_url)
+    keys: list[str | None] = []
+
+    def ask_for_key(route: Route) -> None:
+        keys.append(route.request.headers.get("authorization"))
+        problem = '{"type": "/docs/problems/not-authenticated", "status": 401, "detail": "A key."}'
+        route.fulfill(status=401, content_type="application/problem+json", body=problem)
+
+    table.page.route("**/games", ask_for_key)
+    table.find('[data-do="quick"]').click()
+    table.find("dialog [type=submit]").click()
+    table.find('dialog [name="key"]').fill("prk_mine")
+    check_access(table, "key")
+    table.find("dialog [type=submit]").click()
+
+    wait_until(lambda: len(keys) == 3, 10, "the third try")
+    assert [None, None, "Bearer prk_mine"] == keys
+    assert "prk_mine" not in table.page.url
 
 
 # For everybody.

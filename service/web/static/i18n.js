@@ -3,7 +3,7 @@
 import { $$, set } from "./dom.js";
 import { keep, kept } from "./keep.js";
 
-export const LANGUAGES = { en: "English", eo: "Esperanto", fi: "Suomi" };
+const LANGUAGES = ["en", "eo", "fi"];
 
 let words = {};
 let language = document.documentElement.lang;
@@ -50,7 +50,7 @@ export async function load(wanted) {
 /** Read the words of the language that the reader chose before, or that the page came in. */
 export async function start() {
   const chosen = new URLSearchParams(location.search).get("lang") ?? kept("lang");
-  await load(chosen in LANGUAGES ? chosen : language);
+  await load(LANGUAGES.includes(chosen) ? chosen : language);
   if (document.documentElement.lang !== language) fill();
 }
 

@@ -15,7 +15,7 @@ import { dealStart } from "./deal.js";
 import { Drawer } from "./drawer.js";
 import { drawResult } from "./end.js";
 import { Hints } from "./hints.js";
-import { LANGUAGES, choose, lang, start as startWords, t } from "./i18n.js";
+import { choose, lang, start as startWords, t } from "./i18n.js";
 import { forgetSeat, games, keep, keepSeat, kept, tokenOf } from "./keep.js";
 import { Feed } from "./live.js";
 import { badge, eventText, nameOf } from "./names.js";
@@ -456,7 +456,6 @@ const seatLink = () => (ui.seat !== null && ui.client.token ? `${location.origin
 
 function wirePage() {
   const language = $("#language");
-  language.append(...Object.entries(LANGUAGES).map(([code, name]) => h("option", { value: code, lang: code }, name)));
   language.value = lang();
   language.addEventListener("change", () => changeLanguage(language.value));
   const tools = {
