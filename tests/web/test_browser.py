@@ -384,7 +384,9 @@ def test_it_fits_a_phone(service: Service, open_table: Open):
             table.find('[data-act="discard"]').wait_for()
             table.await_cards()
         table.find("#hand [data-card]").last.tap(position=CARD_EDGE)
+        version = table.version
         table.find('[data-act="discard"].main').tap()
+        table.await_version_past(version)
         table.await_turn()
 
     table.shoot("phone")

@@ -165,6 +165,8 @@ function drawLive(state = ui.live, seconds = 0) {
 // ---- doing
 
 async function play(action) {
+  // A double click is one.
+  if (ui.isSending) return undefined;
   if (!ui.isMine) return explain(null, "refuse.turn");
   ui.isSending = true;
   const { client, feed, show } = ui;
