@@ -5,20 +5,20 @@ thought now and then; they never refuse what a beginner sees."""
 
 from workers.bots.base import Bot
 from workers.bots.players import GREEDY_WEIGHTS, RandomBot, RuleOfThumbBot, SearchBot
-from workers.search.playout import W_HOLD_STOCK, W_NOISE, W_TAKE_BASE
+from workers.search.playout import W_HOLD_LAY_OFFS, W_HOLD_MELDS, W_NOISE, W_TAKE_BASE
 
 
-def _weights(**changes: int) -> tuple[int, ...]:
-    places = {"noise": W_NOISE, "take_base": W_TAKE_BASE, "hold_stock": W_HOLD_STOCK}
-    weights = list(GREEDY_WEIGHTS)
-    for name, value in changes.items():
-        weights[places[name]] = value
-    return tuple(weights)
+def _weights(changes: dict[int, int]) -> tuple[int, ...]:
+    return tuple(changes.get(place, weight) for place, weight in enumerate(GREEDY_WEIGHTS))
 
+
+NOVICE_WEIGHTS = _weights({W_NOISE: 80, W_TAKE_BASE: 300, W_HOLD_MELDS: 27, W_HOLD_LAY_OFFS: 27})
+"""Lays everything at once, takes only what shines, and throws a card without thought now and then.
+"""
 
 BOTS: dict[str, Bot] = {
     "random": RandomBot(),
-    "novice": RuleOfThumbBot(_weights(noise=96, take_base=160, hold_stock=27)),
+    "novice": RuleOfThumbBot(NOVICE_WEIGHTS),
     "greedy": RuleOfThumbBot(),
     "casual": SearchBot(250),
     "skilled": SearchBot(2_000),

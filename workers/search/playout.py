@@ -11,7 +11,7 @@ them."""
 import numpy as np
 
 from service.rules._jit import lowest_card, popcount
-from service.rules.cards import RANK_MASKS, higher, lower, rank_of
+from service.rules.cards import ACE_RANK, JOKER_RANK, RANK_MASKS, higher, lower, rank_of
 from service.rules.deal import (
     DRAW,
     NO_CARD,
@@ -20,6 +20,7 @@ from service.rules.deal import (
     apply_draw_stock,
     apply_pass,
     apply_take_from,
+    pile_from,
     table_cards,
 )
 from service.rules.melds import (
@@ -38,34 +39,61 @@ from workers.search._compile import search_kernel
 from workers.search.moves import apply_move, chain_to_run, is_table_code, list_moves
 from workers.search.rng import below
 
-# Weights, by place in the array that a playout is given.
-W_NOISE = 0
-"""Chance of a random draw or discard, in 1/256."""
-W_TAKE_BASE = 1
-"""What an unknown card from the stock is worth, in 1/16 points: a take must promise more."""
-W_TAKE_REST = 2
-"""Cost of each point taken that cannot be tabled now, in 1/16."""
-W_TAKE_COUNT = 3
-"""Worth of each card taken, in 1/16 points."""
-W_HOLD_STOCK = 4
-"""New melds are held back while more cards than this are in the stock ..."""
-W_HOLD_HAND = 5
-"""... and each opponent holds more cards than this."""
-W_KEEP_PAIR = 6
-"""Keep a card for each other of its rank in the hand (discard score, any unit)."""
-W_KEEP_NEXT = 7
-"""Keep a card for each neighbour of its suit in the hand."""
-W_KEEP_GAP = 8
-"""Keep a card for each card two ranks away in the hand."""
-W_KEEP_VALUE = 9
-"""Keep a card for each of its points, in 1/16: high cards are worth more once melded."""
-W_FEED_TABLE = 10
-"""Keep a card that could be laid off at once by the next player."""
-W_FEED_PILE = 11
-"""Keep a card for each of its rank or neighbours that lies in the pile."""
-WEIGHT_COUNT = 12
-
-DEFAULT_WEIGHTS = np.array([26, 30, 2, 40, 10, 3, 30, 18, 2, 20, 60, 22], dtype=np.int64)
+# Weights, by place in the array that a playout is given. Scores are in sixteenths of a point, as
+# the values of the same moves in long searches of self-play have them (`workers/learning.py`).
+(
+    W_NOISE,
+    W_TAKE_BASE,
+    W_TAKE_STOCK,
+    W_TAKE_COUNT,
+    W_TAKE_GAIN,
+    W_TAKE_REST,
+    W_TAKE_POINTS,
+    W_TAKE_OUT,
+    W_HOLD_MELDS,
+    W_HOLD_LAY_OFFS,
+    W_HOLD_HAND,
+    W_POINTS,
+    W_PAIR_POINTS,
+    W_NEXT,
+    W_GAP,
+    W_PILE_SAME,
+    W_PILE_NEXT,
+    W_JOKER,
+    W_ACE,
+    W_LAY_OFF_POINTS,
+    W_FEED_NEXT,
+    W_FEED_PARTNER,
+) = range(22)
+WEIGHT_COUNT = 22
+WEIGHTS: dict[int, tuple[int, str]] = {
+    W_NOISE: (26, "chance of a random draw or discard, in 1/256"),
+    W_TAKE_BASE: (170, "a take must promise more than a card from the stock, ..."),
+    W_TAKE_STOCK: (5, "... and more for each card that the stock still has"),
+    W_TAKE_COUNT: (74, "worth of each card taken"),
+    W_TAKE_GAIN: (0, "worth of each point that can be tabled more than before"),
+    W_TAKE_REST: (-1, "cost of each point taken that cannot be tabled now"),
+    W_TAKE_POINTS: (13, "worth of each point of the card that must be tabled"),
+    W_TAKE_OUT: (160, "worth of being able to table the whole hand"),
+    W_HOLD_MELDS: (3, "melds are held back while more cards than this are in the stock, ..."),
+    W_HOLD_LAY_OFFS: (3, "... lay-offs likewise, ..."),
+    W_HOLD_HAND: (2, "... as long as both opponents hold more cards than this"),
+    W_POINTS: (9, "a card to throw: cost of each of its points"),
+    W_PAIR_POINTS: (3, "cost of each of its points, for each other card of its rank in the hand"),
+    W_NEXT: (8, "cost for each neighbour of its suit in the hand"),
+    W_GAP: (6, "cost for each card two ranks away in the hand"),
+    W_PILE_SAME: (85, "cost for each card of its rank that lies in the pile"),
+    W_PILE_NEXT: (42, "cost for each neighbour that lies in the pile"),
+    W_JOKER: (-80, "what a joker costs less than its points say"),
+    W_ACE: (-46, "what an ace costs less than its points say"),
+    W_LAY_OFF_POINTS: (11, "cost of each point of a card that anybody could lay off"),
+    W_FEED_NEXT: (20, "cost where the next player is known to hold its rank"),
+    W_FEED_PARTNER: (-77, "gain where the partner is known to hold its rank or a neighbour"),
+}
+"""Value and meaning of each weight."""
+DEFAULT_WEIGHTS = np.array([WEIGHTS[place][0] for place in range(WEIGHT_COUNT)], dtype=np.int64)
+HOLD_MELDS, HOLD_LAY_OFFS = 1, 2
+"""Bits of what is held back."""
 
 
 @search_kernel
@@ -105,19 +133,25 @@ def _best_meld(sets, runs, needed):
 
 
 @search_kernel
-def is_held_back(world, weights):
-    """Tell whether new melds wait in the hand: early, when nobody is about to go out."""
+def held_back(world, weights):
+    """Return what waits in the hand, as bits: HOLD_MELDS, HOLD_LAY_OFFS.
+
+    Cards on the table give others places to lay off, and away what is held; so they wait until the
+    stock runs low, somebody is about to go out, or the whole hand can go.
+    """
     seat = world.turn
-    limit = weights[W_HOLD_HAND]
-    if world.stock_count <= weights[W_HOLD_STOCK]:
-        return False
-    if (
-        popcount(world.hands[(seat + 1) & 3]) <= limit
-        or popcount(world.hands[(seat + 3) & 3]) <= limit
-    ):
-        return False
+    hold = HOLD_MELDS if world.stock_count > weights[W_HOLD_MELDS] else 0
+    if world.stock_count > weights[W_HOLD_LAY_OFFS]:
+        hold |= HOLD_LAY_OFFS
+    if hold == 0:
+        return 0
+    left, right = world.hands[(seat + 1) & 3], world.hands[(seat + 3) & 3]
+    if popcount(left) <= weights[W_HOLD_HAND] or popcount(right) <= weights[W_HOLD_HAND]:
+        return 0
     held = world.hands[seat]
-    return cards_to_table(held, world.table_sets, world.table_runs) != held
+    if cards_to_table(held, world.table_sets, world.table_runs) == held:
+        return 0
+    return hold
 
 
 @search_kernel
@@ -136,7 +170,7 @@ def _due_tabling(world):
 
 
 @search_kernel
-def next_tabling(world, may_meld):
+def next_tabling(world, hold):
     """Return what to table next: cards, SET or RUN (NO_MELD: nothing), and whether they are new
     melds or lay-offs.
 
@@ -147,12 +181,14 @@ def next_tabling(world, may_meld):
     held = world.hands[world.turn]
     sets = cards_in_sets(held)
     runs = cards_in_runs(held)
-    if may_meld and sets | runs:
+    if hold & HOLD_MELDS == 0 and sets | runs:
         if sets & runs:
             meld = _best_meld(sets, runs, 0)
             return (-meld, SET, True) if meld < 0 else (meld, RUN, True)
         return (sets, SET, True) if sets else (runs, RUN, True)
-    loose = held if may_meld else held & ~(sets | runs)
+    if hold & HOLD_LAY_OFFS:
+        return 0, NO_MELD, False
+    loose = held & ~(sets | runs)
     on_sets = set_places(world.table_sets) & loose
     if on_sets:
         return on_sets, SET, False
@@ -166,7 +202,7 @@ def next_tabling(world, may_meld):
 def table_greedily(world, weights):
     """Meld and lay off all that can be, the card of R11 first; new melds may be held back."""
     while world.phase != OVER:
-        cards, kind, is_new = next_tabling(world, not is_held_back(world, weights))
+        cards, kind, is_new = next_tabling(world, held_back(world, weights))
         if kind == NO_MELD:
             return
         if kind == SET and is_new:
@@ -179,28 +215,30 @@ def table_greedily(world, weights):
 def choose_take(world, weights):
     """Return the place in the pile to take from, or -1 to draw from the stock (or pass)."""
     held = world.hands[world.turn]
-    cards = held
-    for place in range(world.pile_count):
-        cards |= 1 << world.pile[place]
+    cards = held | pile_from(world, 0)
     hopeful = cards_to_table(cards, world.table_sets, world.table_runs)
     if hopeful & ~held == 0:
         return -1
     worth_now = points(cards_to_table(held, world.table_sets, world.table_runs))
     best = -1
-    best_gain = weights[W_TAKE_BASE] if world.stock_count > 0 else -1_000_000
+    best_gain = weights[W_TAKE_BASE] + weights[W_TAKE_STOCK] * world.stock_count
+    if world.stock_count == 0:
+        best_gain = -1_000_000
     cards = held
-    taken = 0
     for place in range(world.pile_count - 1, -1, -1):
         card = 1 << world.pile[place]
         cards |= card
-        taken += 1
         if card & hopeful == 0:
             continue
         tabled = cards_to_table(cards, world.table_sets, world.table_runs)
         if card & tabled == 0:
             continue
-        gain = 16 * (points(tabled) - worth_now) + weights[W_TAKE_COUNT] * taken
+        gain = weights[W_TAKE_GAIN] * (points(tabled) - worth_now)
+        gain += weights[W_TAKE_COUNT] * (world.pile_count - place)
         gain -= weights[W_TAKE_REST] * points(cards & ~held & ~tabled)
+        gain += weights[W_TAKE_POINTS] * points(card)
+        if tabled == cards:
+            gain += weights[W_TAKE_OUT]
         if gain > best_gain:
             best, best_gain = place, gain
     return best
@@ -209,30 +247,39 @@ def choose_take(world, weights):
 @search_kernel
 def choose_discard(world, weights):
     """Return the card that is least worth keeping and least useful to the next player."""
-    held = world.hands[world.turn]
-    pile = 0
-    for place in range(world.pile_count):
-        pile |= 1 << world.pile[place]
+    seat = world.turn
+    held = world.hands[seat]
+    pile = pile_from(world, 0)
     places = set_places(world.table_sets) | run_places(world.table_runs)
+    next_known = world.known[(seat + 1) & 3]
+    partner_known = world.known[(seat + 2) & 3]
     best = -1
-    best_score = 1_000_000
+    best_cost = 1_000_000
     rest = held
     while rest:
         card = lowest_card(rest)
         bit = rest & -rest
         rest &= rest - 1
-        same = RANK_MASKS[rank_of(card)]
+        rank = rank_of(card)
+        same = RANK_MASKS[rank] & ~bit
         beside = higher(bit) | lower(bit)
         apart = higher(higher(bit)) | lower(lower(bit))
-        score = weights[W_KEEP_PAIR] * popcount(held & same)
-        score += weights[W_KEEP_NEXT] * popcount(held & beside)
-        score += weights[W_KEEP_GAP] * popcount(held & apart)
-        score += (weights[W_KEEP_VALUE] * points(bit)) >> 4
-        score += weights[W_FEED_PILE] * popcount(pile & (same | beside))
+        worth = points(bit)
+        cost = worth * (weights[W_POINTS] + weights[W_PAIR_POINTS] * popcount(held & same))
+        cost += weights[W_NEXT] * popcount(held & beside)
+        cost += weights[W_GAP] * popcount(held & apart)
+        cost += weights[W_PILE_SAME] * popcount(pile & same)
+        cost += weights[W_PILE_NEXT] * popcount(pile & beside)
+        if rank >= ACE_RANK:
+            cost += weights[W_JOKER] if rank == JOKER_RANK else weights[W_ACE]
         if bit & places:
-            score += weights[W_FEED_TABLE]
-        if score < best_score:
-            best, best_score = card, score
+            cost += weights[W_LAY_OFF_POINTS] * worth
+        if next_known & same:
+            cost += weights[W_FEED_NEXT]
+        if partner_known & (same | beside):
+            cost += weights[W_FEED_PARTNER]
+        if cost < best_cost:
+            best, best_cost = card, cost
     return best
 
 
@@ -278,7 +325,7 @@ def choose_step(world, weights, rng):
         if place >= 0:
             return STEP_TAKE, 1 << world.pile[place]
         return (STEP_DRAW if world.stock_count > 0 else STEP_PASS), 0
-    cards, kind, is_new = next_tabling(world, not is_held_back(world, weights))
+    cards, kind, is_new = next_tabling(world, held_back(world, weights))
     if kind == NO_MELD:
         return STEP_DISCARD, 1 << choose_throw(world, weights, rng)
     if is_new:
