@@ -20,6 +20,7 @@ from service.api import (
     hints,
     positions,
     records,
+    reviews,
     rules,
     seats,
     system,
@@ -45,6 +46,7 @@ RESOURCES = (
     bot_moves.resource,
     positions.resource,
     records.resource,
+    reviews.resource,
     bots.resource,
     rules.resource,
     system.resource,
@@ -99,6 +101,7 @@ def create_app(
             connect(settings.queue_redis_url, settings.redis_timeout_s),
             max_queued_jobs=settings.max_queued_jobs,
             job_timeout_s=settings.job_timeout_s,
+            job_timeouts_s={"reviews": settings.review_timeout_s},
         )
     app = Service("service", static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
@@ -107,7 +110,14 @@ def create_app(
     app.url_map.merge_slashes = False
     metrics = Metrics()
     app.extensions["persian_rummy"] = Parts(
-        house=House(store, queue, clock, new_secret, settings.hint_ttl_s),
+        house=House(
+            store,
+            queue,
+            clock,
+            new_secret,
+            settings.hint_ttl_s,
+            review_ttl_s=settings.finished_ttl_s,
+        ),
         settings=settings,
         keys=keys,
         metrics=metrics,

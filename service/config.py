@@ -88,6 +88,9 @@ class Settings:
     job_timeout_s: int = 120
     """Seconds that one job may run; 1 to 3,600."""
 
+    review_timeout_s: int = 1800
+    """Seconds that the review of one game may take; 1 to 86,400."""
+
     log_level: LogLevel = "info"
     """The least important lines that are written: ``debug``, ``info``, ``warning``, ``error``."""
 
@@ -232,6 +235,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "max_queued_jobs": _whole(1, 1_000_000),
     "sweep_interval_s": _number(0.05, 3600),
     "job_timeout_s": _whole(1, 3600),
+    "review_timeout_s": _whole(1, DAY_S),
     "log_level": _one_of("debug", "info", "warning", "error"),
     "log_format": _one_of("json", "console"),
     "cors_origins": _origins,

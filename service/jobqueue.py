@@ -49,15 +49,18 @@ class RqQueue:
         *,
         max_queued_jobs: int,
         job_timeout_s: int,
+        job_timeouts_s: Mapping[str, int] | None = None,
         dead_after_s: float = DEAD_AFTER_S,
     ) -> None:
         """Use `connection`, which answers in bytes; nothing is sent yet.
 
-        `max_queued_jobs` may wait in each queue; a job may run for `job_timeout_s`.
+        `max_queued_jobs` may wait in each queue; a job may run for `job_timeout_s`, or as long as
+        `job_timeouts_s` says for its queue.
         """
         self._connection = connection
         self._max_queued_jobs = max_queued_jobs
         self._job_timeout_s = job_timeout_s
+        self._job_timeouts_s = dict(job_timeouts_s or {})
         self._dead_after_s = dead_after_s
         self._free_job_id = load_script(connection, "free_job_id")
         self._queues: dict[str, Queue] = {}
@@ -117,7 +120,7 @@ class RqQueue:
             self._queue(queue).enqueue_call(
                 job,
                 kwargs=dict(arguments),
-                timeout=self._job_timeout_s,
+                timeout=self._job_timeouts_s.get(queue, self._job_timeout_s),
                 result_ttl=RESULT_TTL_S,
                 failure_ttl=FAILURE_TTL_S,
                 # RQ's own description has all arguments in it, which then stand in the logs.

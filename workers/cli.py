@@ -20,7 +20,7 @@ def _settings() -> Settings:
 
 
 @main.command()
-@click.argument("queue", type=click.Choice(("bots", "hints")))
+@click.argument("queue", type=click.Choice(("bots", "hints", "reviews")))
 def work(queue: str) -> None:
     """Work on one QUEUE until told to stop."""
     from workers.main import work as work_on

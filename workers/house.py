@@ -28,5 +28,13 @@ def house() -> House:
         connect(settings.queue_redis_url, settings.redis_timeout_s),
         max_queued_jobs=settings.max_queued_jobs,
         job_timeout_s=settings.job_timeout_s,
+        job_timeouts_s={"reviews": settings.review_timeout_s},
     )
-    return House(store, queue, time.time, secrets.token_urlsafe, settings.hint_ttl_s)
+    return House(
+        store,
+        queue,
+        time.time,
+        secrets.token_urlsafe,
+        settings.hint_ttl_s,
+        review_ttl_s=settings.finished_ttl_s,
+    )

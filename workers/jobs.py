@@ -13,12 +13,14 @@ from contextlib import suppress
 from typing import Any
 
 from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB, UNDER_WAY
-from service.games.changing import BOT_TURN_JOB, OVERDUE_JOB
+from service.games.changing import BOT_TURN_JOB, OVERDUE_JOB, load_game
 from service.games.clocks import MOST_MISSED, is_overdue, missed_turns, timeout_level
 from service.games.errors import ActionRefused, Conflict, GameNotFound, StaleVersion
 from service.games.house import House
 from service.games.playing import play_for_bot, seat_view
 from service.games.positions import POSITION, POSITION_JOB
+from service.games.records import read_whole_log
+from service.games.reviews import REVIEW, REVIEW_JOB
 from service.games.seats import hand_over
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
@@ -26,10 +28,11 @@ from workers.bots.base import TurnPlayer
 from workers.bots.registry import BOTS
 from workers.hints import write_hint, write_hints
 from workers.house import house
+from workers.review import write_review
 
 log = get_logger(__name__)
 
-JOBS = frozenset({BOT_TURN_JOB, OVERDUE_JOB, BOT_MOVE_JOB, HINT_JOB, POSITION_JOB})
+JOBS = frozenset({BOT_TURN_JOB, OVERDUE_JOB, BOT_MOVE_JOB, HINT_JOB, POSITION_JOB, REVIEW_JOB})
 """Dotted names of the jobs."""
 MOST_STEPS = 200
 """More than any turn has."""
@@ -209,4 +212,31 @@ def advise_on_positions(
         clock=time.monotonic,
     )
     log.info("positions_advised", task=task_id, scope=scope, status=finished["status"])
+    return {"status": finished["status"]}
+
+
+def review_game(scope: str, task_id: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Judge every decision of the finished game `scope`; keep the result and its progress in the
+    task's document.
+    """
+    here = house()
+    document = here.store.load_task(scope, REVIEW, task_id)
+    if document is None or document["status"] not in UNDER_WAY:
+        return {"status": "gone"}
+    game = load_game(here, scope)
+    played = [entry for entry in read_whole_log(here, scope) if entry["type"] == "played"]
+    document["status"] = "running"
+    finished = write_review(
+        game.match,
+        played,
+        options,
+        document,
+        save=lambda current: here.store.save_task(
+            scope, REVIEW, task_id, current, here.review_ttl_s
+        ),
+        now=here.now,
+        clock=time.monotonic,
+    )
+    search = finished["search"] or {}
+    log.info("game_reviewed", task=task_id, scope=scope, status=finished["status"], **search)
     return {"status": finished["status"]}

@@ -35,7 +35,7 @@ from workers.warmup import choose_cache, warm_up
 
 log = get_logger(__name__)
 
-QUEUES = ("bots", "hints")
+QUEUES = ("bots", "hints", "reviews")
 RECONNECTS = 60
 SWEEP_AFTER_S = 2.0
 """A bot that has done nothing for so long is called again, unless its job is queued or alive."""

@@ -16,10 +16,19 @@ MAX_PREFERRED_WAIT_S = 30
 
 
 def task_answer(
-    call: Call, game_id: str, kind: str, path: str, document: dict[str, Any], *, is_replayed: bool
+    call: Call,
+    game_id: str,
+    kind: str,
+    path: str,
+    document: dict[str, Any],
+    *,
+    is_replayed: bool,
+    location: str | None = None,
 ) -> Response:
-    """Answer a request for work: 202, or 200 when it ends within the seconds of `Prefer: wait`."""
-    headers = {"Location": f"{path}/{document['id']}"}
+    """Answer a request for work: 202, or 200 when it ends within the seconds of `Prefer: wait`.
+
+    It is found below `path` by its id, unless `location` says where."""
+    headers = {"Location": location or f"{path}/{document['id']}"}
     if is_replayed:
         headers["Idempotent-Replayed"] = "true"
     wanted_s = preferred_wait_s(call.request)

@@ -138,12 +138,14 @@ def start_task(
     job: str,
     arguments: dict[str, Any],
     key: RequestKey | None,
+    ttl_s: int | None = None,
 ) -> Outcome:
-    """Keep the task's document and put its job on the queue.
+    """Keep the task's document, as long as a hint's unless told otherwise, and put its job on the
+    queue.
 
     When the queue does not take it, nothing is kept and the error raised: the same request, with
     the same key, may be made again."""
-    task_id, answer = house.store.new_task(scope, kind, document, house.hint_ttl_s, key)
+    task_id, answer = house.store.new_task(scope, kind, document, ttl_s or house.hint_ttl_s, key)
     if answer is not None:
         return replayed(answer, key)
     document = {"id": task_id, **document}

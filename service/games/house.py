@@ -19,6 +19,8 @@ class House:
     """Return URL-safe text with that many random bytes in it, from the system's generator."""
     hint_ttl_s: int = 86_400
     """How long a hint or a bot move can be read."""
+    review_ttl_s: int = 7 * 86_400
+    """How long a review can be read: as long as the finished game."""
 
     def now(self) -> str:
         """Return the time in RFC 3339, UTC, to the millisecond."""

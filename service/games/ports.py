@@ -151,6 +151,14 @@ class GameStore(Protocol):
     def load_task(self, scope: str, kind: str, task_id: str) -> Document | None:
         """Return a task document; None when it is not (or no longer) there."""
 
+    def count_tasks(self, scope: str, kind: str) -> int:
+        """Return the number of the last task of a kind that was made in a scope."""
+
+    def newest_task(self, scope: str, kind: str) -> str | None:
+        """Return the id of the task of that kind that was made last and is still there, looking
+        back a few; None for none.
+        """
+
     def was_task(self, scope: str, kind: str, task_id: str) -> bool:
         """Tell whether a task of that id was ever given out in the scope."""
 

@@ -136,6 +136,11 @@ def start_match(seed: str, first_dealer: Seat, client_seed: str = "", deals: int
     return Match(seed, client_seed, first_dealer, deals, 1, deal)
 
 
+def restarted(match: Match) -> Match:
+    """Return the match as it was before its first action."""
+    return start_match(match.seed, match.first_dealer, match.client_seed, match.deals)
+
+
 def play_in_match(match: Match, seat: Seat, action: Action) -> DealScore | None:
     """Play `action`; return the deal's score if that ended it, else None.
 

@@ -31,6 +31,8 @@ PREFIX = "prs:"
 WAITING = f"{PREFIX}waiting"
 DEADLINES = f"{PREFIX}deadlines"
 APP_KEYS = f"{PREFIX}appkeys"
+LOOK_BACK = 10
+"""Tasks that are looked at to find the newest still there: one is dropped now and then."""
 WAKE_CHANNELS = f"{PREFIX}wake:"
 """What the channels begin with by which a process wakes its own reader of news."""
 
@@ -99,3 +101,12 @@ def task_number(kind: str, task_id: str) -> int | None:
     if task_id[:1] != kind[0] or not digits.isascii() or not digits.isdigit():
         return None
     return None if digits[0] == "0" or len(digits) > 18 else int(digits)
+
+
+def task_ids(kind: str, count: int) -> list[str]:
+    """Return the ids of the last few of `count` tasks, the newest first.
+
+    >>> task_ids("hint", 2)
+    ['h2', 'h1']
+    """
+    return [f"{kind[0]}{number}" for number in range(count, max(count - LOOK_BACK, 0), -1)]

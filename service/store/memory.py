@@ -24,7 +24,7 @@ from service.games.ports import (
     Watch,
     WatchEnded,
 )
-from service.store.keys import task_number
+from service.store.keys import task_ids, task_number
 
 Value = TypeVar("Value")
 
@@ -275,6 +275,20 @@ class MemoryStore:
         with self._open():
             stored = self._tasks.get(scope, kind, task_id)
             return None if stored is None else {"id": task_id, **orjson.loads(stored)}
+
+    def count_tasks(self, scope: str, kind: str) -> int:
+        """Return the number of the last task of a kind that was made in a scope."""
+        with self._open():
+            return self._counters.get((scope, kind), 0)
+
+    def newest_task(self, scope: str, kind: str) -> str | None:
+        """Return the id of the newest task that is still there."""
+        with self._open():
+            newest = self._counters.get((scope, kind), 0)
+            for task_id in task_ids(kind, newest):
+                if self._tasks.get(scope, kind, task_id) is not None:
+                    return task_id
+            return None
 
     def was_task(self, scope: str, kind: str, task_id: str) -> bool:
         """Tell whether a task of that id was ever given out in the scope."""

@@ -278,6 +278,20 @@ class RedisStore:
             task = self._client.hmget(keys.task_key(scope, kind, task_id), "d", "s")
         return _task_document(task_id, task)
 
+    def count_tasks(self, scope: str, kind: str) -> int:
+        """Return the number of the last task of a kind that was made in a scope."""
+        with store_errors():
+            return int(self._client.get(keys.task_counter_key(scope, kind)) or 0)
+
+    def newest_task(self, scope: str, kind: str) -> str | None:
+        """Return the id of the newest task that is still there."""
+        with store_errors():
+            count = int(self._client.get(keys.task_counter_key(scope, kind)) or 0)
+            for task_id in keys.task_ids(kind, count):
+                if self._client.exists(keys.task_key(scope, kind, task_id)):
+                    return task_id
+        return None
+
     def was_task(self, scope: str, kind: str, task_id: str) -> bool:
         """Tell whether a task of that id was ever given out in the scope."""
         number = keys.task_number(kind, task_id)

@@ -574,6 +574,21 @@ def test_a_task_is_dropped_without_a_key(store: GameStore) -> None:
     assert store.load_task("g", "hint", task_id) is None
 
 
+def test_the_newest_task_that_is_still_there_is_found(store: GameStore) -> None:
+    assert store.newest_task("g", "review") is None
+    for number in range(1, 4):
+        store.new_task("g", "review", QUEUED, 60)
+        assert store.newest_task("g", "review") == f"r{number}"
+    store.new_task("g", "hint", QUEUED, 60)
+
+    store.drop_task("g", "review", "r3", None)
+    assert store.newest_task("g", "review") == "r2"
+    for task_id in ("r1", "r2"):
+        store.drop_task("g", "review", task_id, None)
+    assert store.newest_task("g", "review") is None
+    assert store.newest_task("other", "review") is None
+
+
 def test_an_id_that_was_given_out_is_told_from_one_that_never_was(store: GameStore) -> None:
     store.new_task("g", "hint", QUEUED, 60)
     store.new_task("g", "hint", QUEUED, 60)

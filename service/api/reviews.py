@@ -1,0 +1,72 @@
+"""Reviews: every decision of a finished game against the best one, luck told from skill."""
+
+from flask import Response
+
+from service.api.resource import Answers, Body, Call, Resource, json_answer
+from service.api.schemas.reviews import Review, ReviewRequest
+from service.api.tasks import task_answer
+from service.games.reviews import REVIEW, ask_review, cancel_review, read_review
+
+resource = Resource("reviews", __name__, description="Finished games looked at again")
+PATH = "/games/<string(maxlength=64):game_id>/review"
+ANSWER_HEADERS = ("Location", "Preference-Applied", "Idempotent-Replayed")
+
+
+@resource.operation(
+    "POST",
+    PATH,
+    "askReview",
+    body=Body(
+        ReviewRequest,
+        {"As usual": {}, "A closer look": {"iterations": 10000, "seed": "a"}},
+        is_optional=True,
+    ),
+    headers=("Prefer", "Idempotency-Key"),
+    answers=[
+        Answers(202, "Queued or running; read it at `Location`", Review, ANSWER_HEADERS),
+        Answers(
+            200, "Done already, or within the seconds of `Prefer: wait`", Review, ANSWER_HEADERS
+        ),
+    ],
+    problems=(403, 404, 409),
+)
+def ask(call: Call, game_id: str) -> Response:
+    """Ask for the review of a finished game.
+
+    Each decision of every player is compared with the best found, by what that player knew then:
+    the loss in points with its interval, and a word. What the draws from the stock gave is told
+    apart. A review of the same options that is under way or done is answered as it is; 409 before
+    the end of the game."""
+    outcome = ask_review(call.house, call.caller, game_id, call.body, call.key)
+    path = f"/games/{game_id}/review"
+    return task_answer(
+        call, game_id, REVIEW, path, outcome.body, is_replayed=outcome.is_replayed, location=path
+    )
+
+
+@resource.operation(
+    "GET",
+    PATH,
+    "getReview",
+    answers=[Answers(200, "The review, as far as it is done", Review)],
+    problems=(403, 404, 409, 410),
+)
+def read(call: Call, game_id: str) -> Response:
+    """Read the review of a finished game.
+
+    The newest that was asked for; 404 before anybody has asked."""
+    return json_answer(read_review(call.house, call.caller, game_id))
+
+
+@resource.operation(
+    "DELETE",
+    PATH,
+    "cancelReview",
+    answers=[Answers(200, "The review, cancelled", Review)],
+    problems=(403, 404, 409, 410),
+)
+def cancel(call: Call, game_id: str) -> Response:
+    """Cancel the review of a finished game.
+
+    What is done so far stays to be read."""
+    return json_answer(cancel_review(call.house, call.caller, game_id))
