@@ -20,7 +20,7 @@ def _settings() -> Settings:
 
 
 @main.command()
-@click.argument("queue", type=click.Choice(("bots", "hints", "reviews")))
+@click.argument("queue", type=click.Choice(("bots", "hints", "reviews", "webhooks")))
 def work(queue: str) -> None:
     """Work on one QUEUE until told to stop."""
     from workers.main import work as work_on
@@ -161,3 +161,16 @@ def regret(players: tuple[str, ...], suite: Path, processes: int) -> None:
     from workers.arena_shows import show_regrets
 
     show_regrets(players, suite, processes)
+
+
+@arena.command()
+@click.option("--pairs", default=16_000, show_default=True, help="Duplicate deals a comparison.")
+@click.option("--rounds", default=2, show_default=True, help="Times to go through the weights.")
+@_seed
+def tune(pairs: int, rounds: int, seed: str) -> None:
+    """Look for better weights of the rules of thumb, one at a time; print them."""
+    from workers.learning import tune as tune_weights
+
+    weights, test = tune_weights(pairs, rounds, seed)
+    click.echo(f"{test.margin:+.1f} ± {1.96 * test.error:.1f} points a deal on other deals")
+    click.echo(" ".join(map(str, weights)))

@@ -1,0 +1,108 @@
+"""Learning the rules of thumb from the search: what long searches say of moves, as data to fit.
+
+Positions come from self-play of a short search; a long one gives each move a value. A fit of these
+values by features of the move, within each decision, says what a point more or less of each feature
+costs. The weights in `workers/search/playout.py` were made in this way and then adjusted one by one
+over duplicate deals (`tune`)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from service.rules.deal import OVER
+from workers.search._compile import search_kernel
+from workers.search.playout import DEFAULT_WEIGHTS, W_NOISE, play_turn
+from workers.search.rng import below, new_rng
+from workers.search.world import copy_world, margin_of, new_worlds
+
+STEP_SHARE = 3
+"""A weight is tried a third of itself lower and higher, and at least this much."""
+SURE = 2.2
+"""Standard errors by which a change must win to be kept."""
+
+
+@search_kernel
+def deal_world(world, deck, dealer, rng):  # type: ignore[no-untyped-def]
+    """Shuffle `deck` in place and deal it into `world` (R5)."""
+    for place in range(55, 0, -1):
+        other = below(rng, place + 1)
+        deck[place], deck[other] = deck[other], deck[place]
+    for seat in range(4):
+        world.hands[seat] = 0
+        world.known[seat] = 0
+    world.laid[0] = 0
+    world.laid[1] = 0
+    world.table_sets = 0
+    world.table_runs = 0
+    world.dealer = dealer
+    world.turn = (dealer + 1) & 3
+    world.phase = 0
+    world.due = -1
+    world.passes = 0
+    world.went_out = -1
+    for place in range(28):
+        world.hands[(dealer + 1 + place) & 3] |= 1 << deck[place]
+    world.pile[0] = deck[28]
+    world.pile_count = 1
+    world.stock_count = 27
+    for place in range(27):
+        world.stock[26 - place] = deck[29 + place]
+
+
+@search_kernel
+def play_duplicates(first, second, pairs, deck, worlds, rng, margins):  # type: ignore[no-untyped-def]
+    """Play `pairs` duplicate deals between two sets of weights; write the first's mean margin of
+    each into `margins`.
+    """
+    for pair in range(pairs):
+        deal_world(worlds[0], deck, pair & 3, rng)
+        copy_world(worlds[0], worlds[1])
+        total = 0
+        for swapped in range(2):
+            world = worlds[swapped]
+            while world.phase != OVER:
+                if (world.turn & 1) == swapped:
+                    play_turn(world, first, rng)
+                else:
+                    play_turn(world, second, rng)
+            total += margin_of(world) if swapped == 0 else -margin_of(world)
+        margins[pair] = total / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sets of weights over duplicate deals."""
+
+    margin: float
+    """The first's points a deal."""
+    error: float
+    """Standard error of that."""
+
+
+def compare(first: np.ndarray, second: np.ndarray, pairs: int, seed: str) -> Comparison:
+    """Play two sets of weights (WEIGHT_COUNT ints) against each other."""
+    margins = np.zeros(pairs)
+    play_duplicates(first, second, pairs, np.arange(56), new_worlds(2), new_rng(seed), margins)
+    return Comparison(float(margins.mean()), float(margins.std() / np.sqrt(pairs)))
+
+
+def tune(pairs: int, rounds: int, seed: str) -> tuple[np.ndarray, Comparison]:
+    """Change one weight at a time as long as that surely wins; return the weights and how they do
+    on deals not used before.
+
+    The noise stays 0 here: it is for the search, not for playing well.
+    """
+    start = DEFAULT_WEIGHTS.copy()
+    start[W_NOISE] = 0
+    current = start.copy()
+    for number in range(rounds):
+        for place in range(len(current)):
+            step = max(STEP_SHARE, abs(int(current[place])) // STEP_SHARE)
+            for change in (-step, step) if place != W_NOISE else ():
+                tried = current.copy()
+                tried[place] += change
+                found = compare(tried, current, pairs, f"{seed}-{number}-{place}")
+                if found.margin > SURE * found.error:
+                    current = tried
+                    break
+    return current, compare(current, start, pairs, f"{seed}-test")
