@@ -32,6 +32,8 @@ UNUSABLE = [
     ("PERSIAN_RUMMY_CORS_ORIGINS", "example.org"),
     ("PERSIAN_RUMMY_CORS_ORIGINS", "https://example.org/app"),
     ("PERSIAN_RUMMY_REDIS_TIMEOUT_S", "soon"),
+    ("PERSIAN_RUMMY_REVIEW_TIMEOUT_S", "0"),
+    ("PERSIAN_RUMMY_WEBHOOK_ADDRESSES", "private"),
 ]
 
 
@@ -65,6 +67,7 @@ def test_every_variable_is_read():
             "PERSIAN_RUMMY_MAX_QUEUED_JOBS": "5",
             "PERSIAN_RUMMY_SWEEP_INTERVAL_S": "0.25",
             "PERSIAN_RUMMY_JOB_TIMEOUT_S": "6",
+            "PERSIAN_RUMMY_REVIEW_TIMEOUT_S": "600",
             "PERSIAN_RUMMY_LOG_LEVEL": "debug",
             "PERSIAN_RUMMY_LOG_FORMAT": "console",
             "PERSIAN_RUMMY_CORS_ORIGINS": "https://example.org, http://127.0.0.1:3000",
