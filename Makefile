@@ -16,7 +16,7 @@ COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
-.PHONY: help run demo test test-web lint format openapi bench bench-search arena constraints clean \
+.PHONY: help run demo test test-web lint format openapi bench bench-search arena strength constraints clean \
 	chart-tools chart-check image-check
 
 help: ## List the targets
@@ -66,6 +66,9 @@ chart-check: $(TOOLS)/.stamp ## Check the chart and the Dockerfile alone
 
 image-check: $(VENV)/.dev-stamp ## Build the image and run it: needs Linux, root, buildah, some minutes
 	@$(BIN)/python tests/deploy/image_check.py
+
+strength: $(VENV)/.dev-stamp ## Measure the levels against frozen opponents: minutes to hours, STRENGTH_PAIRS=140
+	$(BIN)/python -m pytest tests/strength -m bench -s $(PYTEST_ARGS)
 
 constraints: $(LOCK)/.stamp ## Pin all parts anew; UPGRADE=--upgrade takes the newest that fit
 	cp constraints.txt $(LOCK)/all.txt

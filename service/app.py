@@ -24,6 +24,7 @@ from service.api import (
     rules,
     seats,
     system,
+    webhooks,
 )
 from service.api.auth import AppKeys
 from service.api.document import make_document
@@ -47,6 +48,7 @@ RESOURCES = (
     positions.resource,
     records.resource,
     reviews.resource,
+    webhooks.resource,
     bots.resource,
     rules.resource,
     system.resource,
@@ -116,6 +118,7 @@ def create_app(
             clock,
             new_secret,
             settings.hint_ttl_s,
+            settings.webhook_addresses == "any",
             review_ttl_s=settings.finished_ttl_s,
         ),
         settings=settings,

@@ -32,7 +32,7 @@ from service.supervisor import Command, Supervisor
 if TYPE_CHECKING:
     from service.store.app_keys import RedisAppKeys
 
-QUEUES = ("bots", "hints", "reviews")
+QUEUES = ("bots", "hints", "reviews", "webhooks")
 SHOWN_DIGITS = 12
 """Of a key's hash, as its name in lists."""
 

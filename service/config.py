@@ -15,6 +15,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 Auth = Literal["optional", "required"]
+WebhookAddresses = Literal["public", "any"]
 LogFormat = Literal["json", "console"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -99,6 +100,10 @@ class Settings:
 
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the API (commas between them), or ``*``; none by default."""
+
+    webhook_addresses: WebhookAddresses = "public"
+    """Where webhooks and external seats may be: at ``public`` addresses only, or at ``any``, this
+    machine and its neighbours too: for development, or where only friends have keys."""
 
     numba_cache_dir: str = ""
     """Folder of the compiled kernels, writable; empty: the workers choose one."""
@@ -239,6 +244,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "log_level": _one_of("debug", "info", "warning", "error"),
     "log_format": _one_of("json", "console"),
     "cors_origins": _origins,
+    "webhook_addresses": _one_of("public", "any"),
     "numba_cache_dir": _text,
     "redis_timeout_s": _number(0.05, 60),
 }

@@ -31,8 +31,8 @@ from service.games.errors import QueueFull
 from service.store.errors import store_errors
 from service.store.redis_store import load_script
 
-DEAD_AFTER_S = 5.0
-"""Five missed signs of life."""
+DEAD_AFTER_S = 3.0
+"""Three missed signs of life."""
 RESULT_TTL_S = 60
 FAILURE_TTL_S = 3600
 """How long a failed job can be looked at; its id is free at once."""

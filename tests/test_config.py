@@ -71,6 +71,7 @@ def test_every_variable_is_read():
             "PERSIAN_RUMMY_LOG_LEVEL": "debug",
             "PERSIAN_RUMMY_LOG_FORMAT": "console",
             "PERSIAN_RUMMY_CORS_ORIGINS": "https://example.org, http://127.0.0.1:3000",
+            "PERSIAN_RUMMY_WEBHOOK_ADDRESSES": "any",
             "PERSIAN_RUMMY_NUMBA_CACHE_DIR": "/var/cache/kernels",
             "PERSIAN_RUMMY_REDIS_TIMEOUT_S": "0.5",
         }

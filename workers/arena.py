@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -50,9 +51,12 @@ class PairResult:
         return sum(self.margins) / len(self.margins)
 
 
-def play_pair(first: str, second: str, seed: str, deals: int = 2) -> PairResult:
-    """Play two games of `deals` deals from one seed, the teams' seats exchanged for the second."""
-    players = (bot_named(first), bot_named(second))
+def play_pair(first: str | Bot, second: str | Bot, seed: str, deals: int = 2) -> PairResult:
+    """Play two games of `deals` deals from one seed, the teams' seats exchanged for the second.
+
+    Players are bots, or names for `bot_named`.
+    """
+    players = (_player(first), _player(second))
     dealer = int(seed.rpartition("-")[2]) % 4 if seed.rpartition("-")[2].isdigit() else 0
     margins: list[float] = []
     wins = 0.0
@@ -65,6 +69,19 @@ def play_pair(first: str, second: str, seed: str, deals: int = 2) -> PairResult:
         total = sign * sum(scores)
         wins += 1.0 if total > 0 else 0.5 if total == 0 else 0.0
     return PairResult(seed, tuple(margins), wins, (counts[0], counts[1]), (seconds[0], seconds[1]))
+
+
+def _player(player: str | Bot) -> Bot:
+    return _named(player) if isinstance(player, str) else player
+
+
+@cache
+def _named(name: str) -> Bot:
+    """Return a bot with its kernels loaded, so that no decision's time has that in it."""
+    bot = bot_named(name)
+    match = start_match("warm-up", 3)
+    bot.decide(view_match(match, match.deal.turn), "warm-up")
+    return bot
 
 
 def _play_game(
@@ -147,7 +164,12 @@ class SequentialTest:
 
 
 def play_pairs(
-    first: str, second: str, pairs: int, seed: str, processes: int = 1, deals: int = 2
+    first: str | Bot,
+    second: str | Bot,
+    pairs: int,
+    seed: str,
+    processes: int = 1,
+    deals: int = 2,
 ) -> Iterator[PairResult]:
     """Yield the results of `pairs` pairs as they come, from so many processes."""
     seeds = [f"{seed}-{number}" for number in range(pairs)]

@@ -36,5 +36,6 @@ def house() -> House:
         time.time,
         secrets.token_urlsafe,
         settings.hint_ttl_s,
+        settings.webhook_addresses == "any",
         review_ttl_s=settings.finished_ttl_s,
     )

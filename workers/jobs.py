@@ -15,7 +15,14 @@ from typing import Any
 from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB, UNDER_WAY
 from service.games.changing import BOT_TURN_JOB, OVERDUE_JOB, load_game
 from service.games.clocks import MOST_MISSED, is_overdue, missed_turns, timeout_level
-from service.games.errors import ActionRefused, Conflict, GameNotFound, StaleVersion
+from service.games.errors import (
+    ActionRefused,
+    Conflict,
+    GameNotFound,
+    StaleVersion,
+    Unavailable,
+)
+from service.games.hooks import call_hint_announcer, is_told_of
 from service.games.house import House
 from service.games.playing import play_for_bot, seat_view
 from service.games.positions import POSITION, POSITION_JOB
@@ -65,12 +72,14 @@ def play_bot_turn(game_id: str, seat: int, version: int) -> dict[str, Any]:
     return {"steps": steps}
 
 
-def finish_overdue_turn(game_id: str, seat: int, turn_version: int) -> dict[str, Any]:
-    """Finish a turn that is over its deadline, marked as by the clock; return how many steps were
-    played.
+def finish_overdue_turn(
+    game_id: str, seat: int, turn_version: int, is_forced: bool = False
+) -> dict[str, Any]:
+    """Finish a turn that is over its deadline, marked as by the clock; or, if forced, one of an
+    external seat that did not answer well, as by a bot. Return how many steps were played.
 
-    Ends when the turn is over or another one is in hand. After the third such turn in a row the
-    seat is handed to a bot."""
+    Ends when the turn is over or another one is in hand. After the third such turn in a row a
+    person's seat is handed to a bot."""
     here = house()
     steps = 0
     player: TurnPlayer | None = None
@@ -83,10 +92,12 @@ def finish_overdue_turn(game_id: str, seat: int, turn_version: int) -> dict[str,
             with suppress(StaleVersion, Conflict):
                 hand_over(here, game_id, seat, at)
             continue
-        if game.turn_version != turn_version or not is_overdue(game, here.clock()):
+        is_due = is_overdue(game, here.clock())
+        if game.turn_version != turn_version or not (is_due or is_forced):
             break
-        player = player or TurnPlayer(BOTS[timeout_level(game)])
-        played = play_step(here, game_id, at, view, player, "clock")
+        player = player or TurnPlayer(BOTS[timeout_level(game, seat)])
+        by = "bot" if is_forced else "clock"
+        played = play_step(here, game_id, at, view, player, by)
         if played is None:
             player = None
             continue
@@ -166,6 +177,15 @@ def play_bot_move(
     return {"steps": len(events)}
 
 
+def tell_of_hint(here: House, hint: dict[str, Any]) -> None:
+    """Let those know who are told of the hint's game, if it belongs to one."""
+    try:
+        if is_told_of(here, load_game(here, hint["game_id"])):
+            call_hint_announcer(here, hint)
+    except (GameNotFound, Unavailable):
+        log.info("hint_not_told", game=hint["game_id"])
+
+
 def give_hint(
     scope: str, task_id: str, view: dict[str, Any], budget: dict[str, Any]
 ) -> dict[str, Any]:
@@ -185,6 +205,8 @@ def give_hint(
         now=here.now,
         clock=time.monotonic,
     )
+    if finished["status"] in ("done", "failed"):
+        tell_of_hint(here, finished)
     search = finished["search"] or {}
     log.info("hint_given", task=task_id, scope=scope, status=finished["status"], **search)
     return {"status": finished["status"]}

@@ -28,22 +28,22 @@ from structlog.contextvars import bound_contextvars
 from service.config import Settings
 from service.embedded import dying_with_parent
 from service.games.errors import Unavailable
-from service.games.sweeping import sweep_bots, sweep_clocks
+from service.games.sweeping import sweep_bots, sweep_clocks, sweep_webhooks
 from service.logs import configure_logs, get_logger
 from workers.house import house
 from workers.warmup import choose_cache, warm_up
 
 log = get_logger(__name__)
 
-QUEUES = ("bots", "hints", "reviews")
+QUEUES = ("bots", "hints", "reviews", "webhooks")
 RECONNECTS = 60
 SWEEP_AFTER_S = 2.0
 """A bot that has done nothing for so long is called again, unless its job is queued or alive."""
 
 
 class WarmWorker(SimpleWorker):
-    """RQ's worker that runs each job in its own process, and only those that `workers.jobs.JOBS`
-    names.
+    """RQ's worker that runs each job in its own process, and only those that are on the list of
+    its queue.
 
     No fork a job: a bot's answer is in the log 5 ms after the action before it instead of 38
     (median, `greedy`, measured side by side), since the kernels and connections are there already.
@@ -75,13 +75,11 @@ class WarmWorker(SimpleWorker):
         """Run the job if it is on the list; else fail it: whoever writes to Redis could name any
         function.
         """
-        from workers.jobs import JOBS
-
         try:
             function = job.func_name
         except DeserializationError:
             function = None
-        if function not in JOBS:
+        if function not in jobs_of(queue.name):
             log.error("job_refused", job=job.id, function=function)
             why = "this function is no job"
             self.handle_job_failure(job, queue, exc_string=why, execution=execution)
@@ -90,11 +88,23 @@ class WarmWorker(SimpleWorker):
             return bool(super().perform_job(job, queue, execution))
 
 
+def jobs_of(queue_name: str) -> frozenset[str]:
+    """Return the dotted names of the jobs that the worker of a queue runs."""
+    if queue_name == "webhooks":
+        from workers.webhooks import JOBS as WEBHOOK_JOBS
+
+        return WEBHOOK_JOBS
+    from workers.jobs import JOBS
+
+    return JOBS
+
+
 def work(queue_name: str, settings: Settings) -> None:
     """Work on one queue until SIGTERM or SIGINT; a running job is finished first."""
     configure_logs(settings.log_level, settings.log_format)
-    cache = choose_cache(settings.numba_cache_dir)
-    seconds = warm_up(cache)
+    # The worker of webhooks waits for others and never computes: it loads no kernel.
+    is_posting = queue_name == "webhooks"
+    seconds = 0.0 if is_posting else warm_up(choose_cache(settings.numba_cache_dir))
     log.info("worker_warm", queue=queue_name, seconds=round(seconds, 2), settings=settings.public())
     sweeper = _start_sweeper() if queue_name == "bots" else None
     connection = redis.Redis.from_url(
@@ -114,6 +124,10 @@ def work(queue_name: str, settings: Settings) -> None:
     try:
         worker.work(logging_level=settings.log_level.upper())
     finally:
+        if is_posting:
+            from workers.webhooks import wait_for_threads
+
+            wait_for_threads()
         if sweeper is not None:
             sweeper.terminate()
             sweeper.wait()
@@ -125,7 +139,7 @@ def _start_sweeper() -> subprocess.Popen[bytes]:
 
 
 def sweep(settings: Settings) -> None:
-    """Sweep for waiting bots and overdue turns again and again, until SIGTERM."""
+    """Sweep for waiting bots, overdue turns and webhooks again and again, until SIGTERM."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise SystemExit(0)
@@ -140,6 +154,7 @@ def sweep(settings: Settings) -> None:
             overdue = sweep_clocks(house())
             if overdue:
                 log.info("turns_overdue", games=overdue)
+            sweep_webhooks(house())
         except Unavailable as error:
             log.warning("sweep_failed", why=str(error))
         time.sleep(settings.sweep_interval_s)

@@ -11,6 +11,7 @@ from werkzeug.routing import IntegerConverter
 from service import __version__
 from service.api.problem import KINDS, PROBLEM_TYPE, problem_type
 from service.api.schemas.system import Problem
+from service.api.schemas.webhooks import MESSAGES
 
 DESCRIPTION = "\n\n".join(
     (
@@ -151,8 +152,70 @@ class DocumentedApi(Api):  # type: ignore[misc]
         components = self.spec.components
         for name, scheme in SECURITY_SCHEMES.items():
             components.security_scheme(name, scheme)
+        for shape in MESSAGES.values():
+            components.schema(shape.__name__, schema=shape)
         for name, header in REQUEST_HEADERS.items():
             components.parameter(name, "header", {"name": name, **header}, lazy=True)
+
+
+def _webhooks() -> dict[str, Any]:
+    """Return what is posted to others, by type."""
+    headers = [
+        ("webhook-id", "The same for each try of a message: what tells repetitions."),
+        ("webhook-timestamp", "Seconds since 1970; refuse what is older than five minutes."),
+        ("webhook-signature", "`v1,` and the HMAC-SHA256 of id, timestamp and body, in base64."),
+    ]
+    return {
+        kind: {
+            "post": {
+                "operationId": f"on{shape.__name__}",
+                "summary": (shape.__doc__ or "").strip().rstrip("."),
+                "parameters": [
+                    {
+                        "in": "header",
+                        "name": name,
+                        "required": True,
+                        "description": text,
+                        "schema": {"type": "string"},
+                    }
+                    for name, text in headers
+                ],
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        "application/json": {
+                            "schema": {
+                                "type": "object",
+                                "required": ["type", "timestamp", "data"],
+                                "properties": {
+                                    "type": {"type": "string", "const": kind},
+                                    "timestamp": {"type": "string", "format": "date-time"},
+                                    "data": {"$ref": f"#/components/schemas/{shape.__name__}"},
+                                },
+                            }
+                        }
+                    },
+                },
+                "responses": _answers_wanted(kind),
+            }
+        }
+        for kind, shape in MESSAGES.items()
+    }
+
+
+def _answers_wanted(kind: str) -> dict[str, Any]:
+    """Return what a receiver is to answer."""
+    if kind != "action.wanted":
+        return {
+            "2XX": {"description": "Understood; anything else is tried again, 410 is not."},
+        }
+    action = {"$ref": "#/components/schemas/Action"}
+    return {
+        "200": {
+            "description": "The action; on anything else a house bot finishes the turn.",
+            "content": {"application/json": {"schema": action}},
+        }
+    }
 
 
 def make_document(app: Flask) -> DocumentedApi:
@@ -171,6 +234,7 @@ def make_document(app: Flask) -> DocumentedApi:
             },
             "marshmallow_plugin": MarshmallowPlugin(),
             "servers": [{"url": "/"}],
+            "webhooks": _webhooks(),
         }
     )
     api.init_app(app)

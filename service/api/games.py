@@ -47,6 +47,15 @@ FOUR_PEOPLE = {
     "seating": "draw",
     "deals": 2,
 }
+FROM_OUTSIDE = {
+    "seats": [
+        {"player": "human"},
+        {"player": "external", "url": "https://example.org/rummy/seat", "level": "greedy"},
+        {"player": "human"},
+        {"player": "bot"},
+    ],
+    "webhook": {"url": "https://example.org/rummy", "events": ["turn.started", "game.finished"]},
+}
 WITH_CLOCK = {
     "seats": [{"player": "human"}, {"player": "human"}, {"player": "human"}, {"player": "human"}],
     "turn_seconds": 60,
@@ -66,6 +75,7 @@ WITH_CLOCK = {
             "One person and three bots": ONE_AGAINST_BOTS,
             "Two people, two to come": FOUR_PEOPLE,
             "A minute a turn": WITH_CLOCK,
+            "A seat of a service of yours, and a webhook": FROM_OUTSIDE,
         },
     ),
     headers=("Idempotency-Key",),
@@ -78,7 +88,8 @@ def create(call: Call) -> Response:
     """Make a game and deal the first deal.
 
     Seats are played by people over this API (`human`), by bots, which play by themselves (`bot`),
-    or are `open` until somebody joins. The tokens of the human seats are shown here and never
+    by a service of yours that is asked for each action (`external`), or are `open` until somebody
+    joins. The tokens of the human seats are shown here and never
     again: each lets its holder see and play that one seat. With `turn_seconds` a turn that is over
     its time is finished by a bot; after three in a row a bot has the seat until its owner acts."""
     body = call.body
@@ -91,6 +102,7 @@ def create(call: Call) -> Response:
         spectators=body["spectators"],
         turn_seconds=body.get("turn_seconds"),
         timeout_level=body.get("timeout_level", TIMEOUT_LEVEL),
+        webhook=body.get("webhook"),
     )
     outcome = create_game(call.house, call.caller, order, call.key)
     game = outcome.body["game"]

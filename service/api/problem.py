@@ -92,6 +92,12 @@ KINDS: dict[str, Kind] = {
             "The id was never given out for this game.",
         ),
         Kind(
+            "webhook-not-found",
+            404,
+            "There is no webhook here",
+            "The app has set none, or has taken it away.",
+        ),
+        Kind(
             "method-not-allowed",
             405,
             "The method is not allowed here",
@@ -255,6 +261,7 @@ KIND_OF: dict[type[Exception], str] = {
     games.KeyReused: "key-reused",
     games.TaskNotFound: "task-not-found",
     games.TaskExpired: "expired",
+    games.WebhookNotFound: "webhook-not-found",
     games.Unavailable: "unavailable",
     games.StoreUnavailable: "unavailable",
     games.QueueFull: "queue-full",

@@ -12,9 +12,10 @@ from typing import Any
 from service.games.access import Caller, viewer_for
 from service.games.clocks import begin_turn, deadline_s
 from service.games.errors import GameNotFound, KeyReused, StaleVersion, TooManyRaces, Unavailable
+from service.games.hooks import WEBHOOK_QUEUE, call_announcer, is_told_of, note_news
 from service.games.house import House, rfc3339
 from service.games.model import Game, game_from_state, game_to_state
-from service.games.ports import Answer, Commit, RequestKey
+from service.games.ports import CLOCK, Answer, Commit, RequestKey
 from service.games.representation import Viewer, game_to_json
 
 MAX_RACES = 8
@@ -22,6 +23,7 @@ MAX_RACES = 8
 BOT_QUEUE = "bots"
 BOT_TURN_JOB = "workers.jobs.play_bot_turn"
 OVERDUE_JOB = "workers.jobs.finish_overdue_turn"
+ASK_JOB = "workers.webhooks.ask_external"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,28 +132,36 @@ def commit_step(
         key=key,
         answer=body if key else None,
     )
-    mark_game(house, game, before_s, is_new_turn=after != before)
+    is_told = mark_game(house, game, before_s, is_new_turn=after != before)
     result = house.store.commit(commit)
     if result.answer is not None:
         return replayed(result.answer, key)
     if not result.is_done:
         return None
+    if is_told:
+        call_announcer(house, game.id)
     if after.bot is not None:
         call_bot(house, game)
+    elif game.external_to_move is not None:
+        call_external(house, game)
     elif before.bot is not None:
         note_no_bot_waits(house, game, before_s)
     return Outcome(body)
 
 
-def mark_game(house: House, game: Game, at_s: float, *, is_new_turn: bool) -> None:
-    """Note, before the commit, who will be waited for after it: what is noted too much costs a
-    sweep one look, what is missing would cost the game.
+def mark_game(house: House, game: Game, at_s: float, *, is_new_turn: bool) -> bool:
+    """Note, before the commit, what will be waited for after it: what is noted too much costs a
+    sweep one look, what is missing would cost the game. Tell whether somebody is told of it.
     """
+    is_told = is_told_of(house, game)
+    if is_told:
+        note_news(house, game, at_s)
     if game.bot_to_move is not None:
         house.store.mark_waiting(game.id, at_s)
     due_s = deadline_s(game)
     if is_new_turn and due_s is not None:
-        house.store.mark_deadline(game.id, due_s)
+        house.store.note_due(CLOCK, game.id, due_s)
+    return is_told
 
 
 def call_bot(house: House, game: Game) -> None:
@@ -180,6 +190,19 @@ def enqueue_bot_turn(house: House, game: Game, seat: int) -> bool:
     job_id = f"bot-{game.id}-{game.turn_version}-{seat}"
     arguments = {"game_id": game.id, "seat": seat, "version": game.version}
     return house.queue.enqueue(BOT_QUEUE, BOT_TURN_JOB, job_id, arguments)
+
+
+def call_external(house: House, game: Game) -> None:
+    """Let a worker ask an external seat whose turn begins. Where the queue is full or away, a house
+    bot plays the turn at its deadline.
+    """
+    seat = game.external_to_move
+    if seat is None or game.turn_version != game.version:
+        return
+    job_id = f"ask-{game.id}-{game.turn_version}-{seat}"
+    arguments = {"game_id": game.id, "seat": seat, "turn_version": game.turn_version}
+    with suppress(Unavailable):
+        house.queue.enqueue(WEBHOOK_QUEUE, ASK_JOB, job_id, arguments)
 
 
 def enqueue_overdue_turn(house: House, game: Game, seat: int) -> bool:

@@ -162,6 +162,13 @@ class TaskExpired(GamesError):
         self.task_id = task_id
 
 
+class WebhookNotFound(GamesError):
+    """The app has no webhook."""
+
+    def __init__(self) -> None:
+        super().__init__("This app has no webhook.")
+
+
 class Unavailable(GamesError):
     """A part that the service needs cannot be used now. `retry_after_s` says when to try again."""
 

@@ -18,6 +18,7 @@ from service.games.changing import (
     Outcome,
     Step,
     call_bot,
+    call_external,
     change_game,
     load_game,
     mark_game,
@@ -40,6 +41,7 @@ from service.games.errors import (
     SeatTaken,
     UnknownFormat,
 )
+from service.games.hooks import call_announcer, make_hook
 from service.games.house import House
 from service.games.levels import DEFAULT_LEVEL, is_level
 from service.games.model import Game, SeatHolder, game_to_state
@@ -59,9 +61,14 @@ class SeatOrder:
     """What a creator asks for one place."""
 
     player: str
-    """human, bot or open."""
+    """human, bot, open or external."""
     name: str | None = None
     level: str | None = None
+    """Of a bot, or of the bot that plays when an external seat does not."""
+    url: str = ""
+    """Where an external seat is asked."""
+    secret: str | None = None
+    """What its questions are signed with; made here if not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,8 @@ class GameOrder:
     """Seconds a turn of a person may take; None for no clock."""
     timeout_level: str = TIMEOUT_LEVEL
     """The bot that finishes overdue turns."""
+    webhook: dict[str, Any] | None = None
+    """url and, if given, secret and events of those who are told of the game."""
 
 
 def create_game(
@@ -103,8 +112,9 @@ def create_game(
         "game": game_to_json(game, Viewer(None)),
         "seat_tokens": tokens,
         "spectator_token": spectator_token,
+        **_secrets_made(game, order),
     }
-    mark_game(house, game, house.clock(), is_new_turn=True)
+    is_told = mark_game(house, game, house.clock(), is_new_turn=True)
     house.store.index_game(caller.app, game_id, int(house.clock() * 1000))
     result = house.store.commit(
         Commit(game_id, 0, game.status, game_to_state(game), key=key, answer=body if key else None)
@@ -113,7 +123,10 @@ def create_game(
         return replayed(result.answer, key)
     if not result.is_done:
         raise KeyReused
+    if is_told:
+        call_announcer(house, game.id)
     call_bot(house, game)
+    call_external(house, game)
     return Outcome(body)
 
 
@@ -140,19 +153,25 @@ def rematch(
 def _order_of(game: Game, seed: str | None, client_seed: str) -> GameOrder:
     """Return the order that makes a game like `game`, its players where they sit."""
     return GameOrder(
-        seats=tuple(
-            SeatOrder("human", holder.name)
-            if game.is_persons(seat)
-            else SeatOrder(holder.player, holder.name or None, holder.level)
-            for seat, holder in enumerate(game.seats)
-        ),
+        seats=tuple(_seat_order_of(game, seat) for seat in range(SEATS)),
         seed=seed,
         client_seed=client_seed,
         deals=game.match.deals,
         spectators=game.spectators,
         turn_seconds=turn_seconds(game),
         timeout_level=timeout_level(game),
+        webhook=game.extra.get("webhook"),
     )
+
+
+def _seat_order_of(game: Game, seat: int) -> SeatOrder:
+    holder = game.seats[seat]
+    if game.is_persons(seat):
+        return SeatOrder("human", holder.name)
+    place = game.extra.get("external", {}).get(str(seat))
+    if place is not None and holder.player == "external":
+        return SeatOrder("external", holder.name, place["level"], place["url"], place["secret"])
+    return SeatOrder(holder.player, holder.name or None, holder.level)
 
 
 def _game_id(house: House, caller: AppCaller, key: RequestKey | None) -> str:
@@ -189,9 +208,40 @@ def _new_game(
         match=start_match(seed, seating.dealer, order.client_seed, order.deals),
         spectators=order.spectators,
     )
+    for seat, player in enumerate(seating.players):
+        if order.seats[player].player == "external":
+            _place_external(house, game, seat, order.seats[player], f"seats.{player}")
+    if order.webhook is not None:
+        game.extra["webhook"] = make_hook(house, "game", order.webhook, "webhook").to_json()
     if order.turn_seconds is not None:
         start_clock(game, order.turn_seconds, check_level(order.timeout_level))
     return game, tokens
+
+
+def _place_external(house: House, game: Game, seat: int, order: SeatOrder, field: str) -> None:
+    """Note where a seat's player is asked; raises InvalidRequest."""
+    asked = {"url": order.url, "secret": order.secret}
+    hook = make_hook(house, "seat", asked, field)
+    level = None if order.level is None else check_level(order.level)
+    place = {"url": hook.url, "secret": hook.secret, "level": level}
+    game.extra.setdefault("external", {})[str(seat)] = place
+
+
+def _secrets_made(game: Game, order: GameOrder) -> dict[str, Any]:
+    """Return the secrets that were made here, which are shown once: of the webhook and, by seat, of
+    external seats.
+    """
+    is_made = order.webhook is not None and order.webhook.get("secret") is None
+    externals = game.extra.get("external", {})
+    places = game.seating["order"]
+    return {
+        "webhook_secret": game.extra["webhook"]["secret"] if is_made else None,
+        "external_secrets": {
+            seat: place["secret"]
+            for seat, place in externals.items()
+            if order.seats[places[int(seat)]].secret is None
+        },
+    }
 
 
 def _admit_spectators(house: House, game: Game) -> str:
@@ -205,6 +255,8 @@ def _holder(order: SeatOrder, seat: int) -> SeatHolder:
     if order.player == "bot":
         level = check_level(order.level or DEFAULT_LEVEL)
         return SeatHolder("bot", order.name or f"{level.capitalize()} bot {seat}", level)
+    if order.player == "external":
+        return SeatHolder("external", order.name or f"External player {seat}")
     if order.player == "open":
         return SeatHolder("open", order.name or "")
     return SeatHolder("human", order.name or f"Player {seat}")

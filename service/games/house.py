@@ -19,6 +19,8 @@ class House:
     """Return URL-safe text with that many random bytes in it, from the system's generator."""
     hint_ttl_s: int = 86_400
     """How long a hint or a bot move can be read."""
+    posts_anywhere: bool = False
+    """Whether webhooks and external seats may be at addresses that are not public."""
     review_ttl_s: int = 7 * 86_400
     """How long a review can be read: as long as the finished game."""
 

@@ -14,7 +14,7 @@ from service.rules.score import DealScore
 
 FORMAT = 1
 Status = Literal["open", "playing", "finished", "abandoned"]
-Player = Literal["human", "bot", "open"]
+Player = Literal["human", "bot", "open", "external"]
 
 
 @dataclass(slots=True)
@@ -69,6 +69,14 @@ class Game:
             return None
         turn = self.match.deal.turn
         return turn if self.seats[turn].player == "human" else None
+
+    @property
+    def external_to_move(self) -> int | None:
+        """The seat to move if it is played from outside and the game is on, else None."""
+        if self.status != "playing":
+            return None
+        turn = self.match.deal.turn
+        return turn if self.seats[turn].player == "external" else None
 
     @property
     def is_over(self) -> bool:

@@ -189,7 +189,8 @@ def decide_action(game: Game, viewer: Viewer, data: dict[str, Any], by: str) -> 
         entry["deal_score"] = score_to_json(score)
     if game.match.is_over:
         game.status = "finished"
-    if by == "clock" and (score is not None or action.type in (DISCARD, PASS)):
+    is_persons = game.seats[seat].player == "human"
+    if by == "clock" and is_persons and (score is not None or action.type in (DISCARD, PASS)):
         note_missed(game, seat)
     return Step(entry, event_answer(viewer))
 

@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Document = dict[str, Any]
+BOTS, NEWS = "bots", "news"
+"""What games wait for: their bot's turn, being told of."""
+CLOCK, DELIVERIES = "clock", "deliveries"
+"""Agendas: games by their deadline, deliveries by their next try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,32 +166,49 @@ class GameStore(Protocol):
     def was_task(self, scope: str, kind: str, task_id: str) -> bool:
         """Tell whether a task of that id was ever given out in the scope."""
 
-    def mark_waiting(self, game_id: str, at_s: float) -> None:
-        """Note, before the commit, that the game will wait for a bot since `at_s` (an earlier note
-        is replaced).
+    def mark_waiting(self, game_id: str, at_s: float, what: str = BOTS) -> None:
+        """Note, before the commit, that the game will wait since `at_s`, for a bot or for being
+        told of (an earlier note is replaced).
         """
 
-    def unmark_waiting(self, game_id: str, until_s: float) -> None:
+    def unmark_waiting(self, game_id: str, until_s: float, what: str = BOTS) -> None:
         """Take away a note of `until_s` or before. A later one is of a turn that began meanwhile
         and stays.
         """
 
-    def waiting_games(self, until_s: float, limit: int) -> list[str]:
+    def waiting_games(self, until_s: float, limit: int, what: str = BOTS) -> list[str]:
         """Return games noted as waiting at or before `until_s`, the longest waiting first."""
 
-    def mark_deadline(self, game_id: str, at_s: float) -> None:
-        """Note, before the commit, that the game is to be looked at by the clock at `at_s`; an
-        earlier note stays: one too early costs a look, one too late would stretch a turn.
+    def note_due(self, agenda: str, place: str, at_s: float) -> None:
+        """Note that `place` is to be looked at at `at_s`; an earlier note stays: one too early
+        costs a look, one too late would stretch a turn.
         """
 
-    def put_off_deadline(self, game_id: str, at_s: float) -> None:
+    def put_off(self, agenda: str, place: str, at_s: float) -> None:
         """Move a note to `at_s` if it is earlier; make none."""
 
-    def drop_deadline(self, game_id: str) -> None:
-        """Take a note away: of a game that is over or gone, where none will be made any more."""
+    def strike(self, agenda: str, place: str) -> None:
+        """Take a note away: where none will be made any more."""
 
-    def due_games(self, until_s: float, limit: int) -> list[str]:
-        """Return games noted for `until_s` or before, the longest overdue first."""
+    def due(self, agenda: str, until_s: float, limit: int) -> list[str]:
+        """Return places noted for `until_s` or before, the longest overdue first."""
+
+    def announced(self, game_id: str) -> int | None:
+        """Return up to which version others were told of the game; None for not at all."""
+
+    def set_announced(self, game_id: str, version: int) -> None:
+        """Note up to which version others were told of the game."""
+
+    def set_webhook(self, app: str, document: Document | None) -> None:
+        """Keep an app's webhook in place of the one before; None takes it away."""
+
+    def webhook(self, app: str) -> Document | None:
+        """Return an app's webhook, or None."""
+
+    def has_webhook(self, app: str) -> bool:
+        """Tell whether an app has a webhook, as it was at most some seconds ago; it may be told
+        from memory, though the store be away.
+        """
 
     def ping(self) -> None:
         """Return when the store answers."""

@@ -8,8 +8,10 @@
 | `prs:{SCOPE}:task:KIND:ID` | hash `d` `s` | what the caller says | new, save, cancel task |
 | `prs:{SCOPE}:tasks:KIND` | counter | a task's or `idle_ttl_s`, the longer | new task |
 | `prs:app:{APP}:games` | sorted set, by ms since 1970 | none: trimmed | index, forget game |
-| `prs:waiting` | sorted set, by s since 1970 | none: swept | mark, unmark waiting |
-| `prs:deadlines` | sorted set, by s since 1970 | none: swept | mark, put off, drop deadline |
+| `prs:waiting:WHAT` | sorted set, by s since 1970 | none: swept | mark, unmark waiting |
+| `prs:agenda:AGENDA` | sorted set, by s since 1970 | none: swept | note due, put off, strike |
+| `prs:{GAME}:announced` | a version | `idle_ttl_s` | set announced |
+| `prs:app:{APP}:webhook` | JSON | none: until taken away | set webhook |
 | `prs:appkey:HASH` | hash `app` `created_at` | none: until revoked | create, revoke app key |
 | `prs:appkeys` | set of the hashes of app keys | none | create, revoke app key |
 
@@ -28,8 +30,6 @@ which is named as its log is; on `prs:wake:...` nothing, to wake one reader. The
 """
 
 PREFIX = "prs:"
-WAITING = f"{PREFIX}waiting"
-DEADLINES = f"{PREFIX}deadlines"
 APP_KEYS = f"{PREFIX}appkeys"
 LOOK_BACK = 10
 """Tasks that are looked at to find the newest still there: one is dropped now and then."""
@@ -84,6 +84,26 @@ def task_counter_key(scope: str, kind: str) -> str:
 def app_games_key(app: str) -> str:
     """Return the key of the list of an app's games."""
     return f"{PREFIX}app:{{{app}}}:games"
+
+
+def app_webhook_key(app: str) -> str:
+    """Return the key of an app's webhook."""
+    return f"{PREFIX}app:{{{app}}}:webhook"
+
+
+def announced_key(game_id: str) -> str:
+    """Return the key of how far others were told of a game."""
+    return f"{PREFIX}{{{game_id}}}:announced"
+
+
+def waiting_key(what: str) -> str:
+    """Return the key of the games that wait for something."""
+    return f"{PREFIX}waiting:{what}"
+
+
+def agenda_key(agenda: str) -> str:
+    """Return the key of what is to be looked at, by when."""
+    return f"{PREFIX}agenda:{agenda}"
 
 
 def app_key_key(key_hash: str) -> str:

@@ -15,6 +15,7 @@ import orjson
 
 from service.games.errors import QueueFull, StoreUnavailable
 from service.games.ports import (
+    BOTS,
     Answer,
     Commit,
     CommitResult,
@@ -105,8 +106,9 @@ class MemoryStore:
         self._tasks: _Expiring[bytes] = _Expiring(clock)
         self._counters: dict[tuple[str, str], int] = {}
         self._apps: dict[str, dict[str, int]] = {}
-        self._waiting: dict[str, float] = {}
-        self._deadlines: dict[str, float] = {}
+        self._notes: dict[tuple[str, str], float] = {}
+        self._announced: _Expiring[int] = _Expiring(clock)
+        self._webhooks: dict[str, bytes] = {}
 
     @contextmanager
     def _open(self) -> Iterator[None]:
@@ -296,48 +298,74 @@ class MemoryStore:
         with self._open():
             return number is not None and number <= self._counters.get((scope, kind), 0)
 
-    # Games that wait for a bot.
+    # Games that wait, and what is to be looked at later.
 
-    def mark_waiting(self, game_id: str, at_s: float) -> None:
-        """Note that the game will wait for a bot since `at_s`; an earlier note is replaced."""
+    def mark_waiting(self, game_id: str, at_s: float, what: str = BOTS) -> None:
+        """Note that the game will wait since `at_s`; an earlier note is replaced."""
         with self._open():
-            self._waiting[game_id] = at_s
+            self._notes[what, game_id] = at_s
 
-    def unmark_waiting(self, game_id: str, until_s: float) -> None:
+    def unmark_waiting(self, game_id: str, until_s: float, what: str = BOTS) -> None:
         """Take away a note of `until_s` or before; a later one stays."""
         with self._open():
-            if self._waiting.get(game_id, until_s) <= until_s:
-                self._waiting.pop(game_id, None)
+            if self._notes.get((what, game_id), until_s) <= until_s:
+                self._notes.pop((what, game_id), None)
 
-    def waiting_games(self, until_s: float, limit: int) -> list[str]:
+    def waiting_games(self, until_s: float, limit: int, what: str = BOTS) -> list[str]:
         """Return games noted as waiting at or before `until_s`, the longest waiting first."""
+        return self.due(what, until_s, limit)
+
+    def note_due(self, agenda: str, place: str, at_s: float) -> None:
+        """Note when a place is due; an earlier note stays."""
         with self._open():
-            found = sorted((at_s, game_id) for game_id, at_s in self._waiting.items())
-        return [game_id for at_s, game_id in found if at_s <= until_s][: max(limit, 0)]
+            self._notes[agenda, place] = min(at_s, self._notes.get((agenda, place), at_s))
 
-    # Games with a clock.
-
-    def mark_deadline(self, game_id: str, at_s: float) -> None:
-        """Note when a game is due; an earlier note stays."""
-        with self._open():
-            self._deadlines[game_id] = min(at_s, self._deadlines.get(game_id, at_s))
-
-    def put_off_deadline(self, game_id: str, at_s: float) -> None:
+    def put_off(self, agenda: str, place: str, at_s: float) -> None:
         """Move a note to `at_s` if it is earlier; make none."""
         with self._open():
-            if game_id in self._deadlines:
-                self._deadlines[game_id] = max(at_s, self._deadlines[game_id])
+            if (agenda, place) in self._notes:
+                self._notes[agenda, place] = max(at_s, self._notes[agenda, place])
 
-    def drop_deadline(self, game_id: str) -> None:
+    def strike(self, agenda: str, place: str) -> None:
         """Take a note away."""
         with self._open():
-            self._deadlines.pop(game_id, None)
+            self._notes.pop((agenda, place), None)
 
-    def due_games(self, until_s: float, limit: int) -> list[str]:
-        """Return games noted for `until_s` or before, the longest overdue first."""
+    def due(self, agenda: str, until_s: float, limit: int) -> list[str]:
+        """Return places noted for `until_s` or before, the longest overdue first."""
         with self._open():
-            found = sorted((at_s, game_id) for game_id, at_s in self._deadlines.items())
-        return [game_id for at_s, game_id in found if at_s <= until_s][: max(limit, 0)]
+            noted = [(at_s, place) for (kind, place), at_s in self._notes.items() if kind == agenda]
+        return [place for at_s, place in sorted(noted) if at_s <= until_s][: max(limit, 0)]
+
+    # Who is told of games.
+
+    def announced(self, game_id: str) -> int | None:
+        """Return up to which version others were told of the game; None for not at all."""
+        with self._open():
+            return self._announced.get(game_id)
+
+    def set_announced(self, game_id: str, version: int) -> None:
+        """Note up to which version others were told of the game."""
+        with self._open():
+            self._announced.put(version, self._idle_ttl_s, game_id)
+
+    def set_webhook(self, app: str, document: Document | None) -> None:
+        """Keep an app's webhook in place of the one before; None takes it away."""
+        with self._open():
+            self._webhooks.pop(app, None)
+            if document is not None:
+                self._webhooks[app] = orjson.dumps(document)
+
+    def webhook(self, app: str) -> Document | None:
+        """Return an app's webhook, or None."""
+        with self._open():
+            stored = self._webhooks.get(app)
+            return None if stored is None else orjson.loads(stored)
+
+    def has_webhook(self, app: str) -> bool:
+        """Tell whether an app has a webhook."""
+        with self._open():
+            return app in self._webhooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ request fails fast; the next request finds Redis again by itself.
 """
 
 import os
+import time
 from contextlib import closing
 from importlib import resources
 from typing import Any
@@ -25,6 +26,7 @@ from redis.exceptions import ConnectionError
 from redis.retry import Retry
 
 from service.games.ports import (
+    BOTS,
     Answer,
     Commit,
     CommitResult,
@@ -43,6 +45,9 @@ MAX_CONNECTIONS = 10_000
 IDLE_CHECK_S = 30
 """A connection unused for longer is tried with a PING first: the peer may be gone unnoticed."""
 COMMIT_ID_BYTES = 9
+REMEMBERED_S = 5.0
+"""How long a process may not notice that an app has set or dropped its webhook."""
+MOST_REMEMBERED = 10_000
 _LARGEST_VERSION = 2**62
 """Redis takes unsigned 64-bit numbers in stream ids; a client may send any."""
 
@@ -93,6 +98,7 @@ class RedisStore:
         self._cancel_task = load_script(client, "cancel_task")
         self._unmark_waiting = load_script(client, "unmark_waiting")
         self._news = News(client, self.read_log)
+        self._hooked_apps: dict[str, tuple[float, bool]] = {}
 
     def ping(self) -> None:
         """Return when the store answers."""
@@ -297,50 +303,89 @@ class RedisStore:
         number = keys.task_number(kind, task_id)
         if number is None:
             return False
+        return number <= self.count_tasks(scope, kind)
+
+    # Games that wait, and what is to be looked at later.
+
+    def mark_waiting(self, game_id: str, at_s: float, what: str = BOTS) -> None:
+        """Note that the game will wait since `at_s`; an earlier note is replaced."""
         with store_errors():
-            count = self._client.get(keys.task_counter_key(scope, kind))
-        return number <= int(count or 0)
+            self._client.zadd(keys.waiting_key(what), {game_id: at_s})
 
-    # Games that wait for a bot.
-
-    def mark_waiting(self, game_id: str, at_s: float) -> None:
-        """Note that the game will wait for a bot since `at_s`; an earlier note is replaced."""
-        with store_errors():
-            self._client.zadd(keys.WAITING, {game_id: at_s})
-
-    def unmark_waiting(self, game_id: str, until_s: float) -> None:
+    def unmark_waiting(self, game_id: str, until_s: float, what: str = BOTS) -> None:
         """Take away a note of `until_s` or before; a later one stays."""
         with store_errors():
-            self._unmark_waiting(keys=[keys.WAITING], args=[game_id, until_s])
+            self._unmark_waiting(keys=[keys.waiting_key(what)], args=[game_id, until_s])
 
-    def waiting_games(self, until_s: float, limit: int) -> list[str]:
+    def waiting_games(self, until_s: float, limit: int, what: str = BOTS) -> list[str]:
         """Return games noted as waiting at or before `until_s`, the longest waiting first."""
+        return self._members_until(keys.waiting_key(what), until_s, limit)
+
+    def note_due(self, agenda: str, place: str, at_s: float) -> None:
+        """Note when a place is due; an earlier note stays."""
         with store_errors():
-            found = self._client.zrangebyscore(keys.WAITING, "-inf", until_s, start=0, num=limit)
-        return [game_id.decode() for game_id in found]
+            self._client.zadd(keys.agenda_key(agenda), {place: at_s}, lt=True)
 
-    # Games with a clock.
-
-    def mark_deadline(self, game_id: str, at_s: float) -> None:
-        """Note when a game is due; an earlier note stays."""
-        with store_errors():
-            self._client.zadd(keys.DEADLINES, {game_id: at_s}, lt=True)
-
-    def put_off_deadline(self, game_id: str, at_s: float) -> None:
+    def put_off(self, agenda: str, place: str, at_s: float) -> None:
         """Move a note to `at_s` if it is earlier; make none."""
         with store_errors():
-            self._client.zadd(keys.DEADLINES, {game_id: at_s}, xx=True, gt=True)
+            self._client.zadd(keys.agenda_key(agenda), {place: at_s}, xx=True, gt=True)
 
-    def drop_deadline(self, game_id: str) -> None:
+    def strike(self, agenda: str, place: str) -> None:
         """Take a note away."""
         with store_errors():
-            self._client.zrem(keys.DEADLINES, game_id)
+            self._client.zrem(keys.agenda_key(agenda), place)
 
-    def due_games(self, until_s: float, limit: int) -> list[str]:
-        """Return games noted for `until_s` or before, the longest overdue first."""
+    def due(self, agenda: str, until_s: float, limit: int) -> list[str]:
+        """Return places noted for `until_s` or before, the longest overdue first."""
+        return self._members_until(keys.agenda_key(agenda), until_s, limit)
+
+    def _members_until(self, key: str, until_s: float, limit: int) -> list[str]:
         with store_errors():
-            found = self._client.zrangebyscore(keys.DEADLINES, "-inf", until_s, start=0, num=limit)
-        return [game_id.decode() for game_id in found]
+            found = self._client.zrangebyscore(key, "-inf", until_s, start=0, num=limit)
+        return [member.decode() for member in found]
+
+    # Who is told of games.
+
+    def announced(self, game_id: str) -> int | None:
+        """Return up to which version others were told of the game; None for not at all."""
+        with store_errors():
+            version = self._client.get(keys.announced_key(game_id))
+        return None if version is None else int(version)
+
+    def set_announced(self, game_id: str, version: int) -> None:
+        """Note up to which version others were told of the game."""
+        with store_errors():
+            self._client.set(keys.announced_key(game_id), version, ex=self._idle_ttl_s)
+
+    def set_webhook(self, app: str, document: Document | None) -> None:
+        """Keep an app's webhook in place of the one before; None takes it away."""
+        key = keys.app_webhook_key(app)
+        with store_errors():
+            if document is None:
+                self._client.delete(key)
+            else:
+                self._client.set(key, orjson.dumps(document))
+        self._hooked_apps.pop(app, None)
+
+    def webhook(self, app: str) -> Document | None:
+        """Return an app's webhook, or None."""
+        with store_errors():
+            stored = self._client.get(keys.app_webhook_key(app))
+        return None if stored is None else orjson.loads(stored)
+
+    def has_webhook(self, app: str) -> bool:
+        """Tell whether an app has a webhook, as it was at most some seconds ago: asked at each
+        action.
+        """
+        until_s, is_there = self._hooked_apps.get(app, (0.0, False))
+        if time.monotonic() >= until_s:
+            with store_errors():
+                is_there = bool(self._client.exists(keys.app_webhook_key(app)))
+            if len(self._hooked_apps) >= MOST_REMEMBERED:
+                self._hooked_apps.clear()
+            self._hooked_apps[app] = (time.monotonic() + REMEMBERED_S, is_there)
+        return is_there
 
 
 def _version_in_range(version: int) -> int:

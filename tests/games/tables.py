@@ -19,12 +19,13 @@ from service.rules.deal import DRAW
 from service.rules.legal import legal_actions
 from service.rules.notation import action_to_json
 from service.store.memory import MemoryQueue, MemoryStore
+from tests.receivers import SECRET
 
 APP = AppCaller("app")
 OTHER_APP = AppCaller("other")
 HOUSES = itertools.count()
 """Each house has secrets, and so ids, of its own."""
-KINDS = {"h": "human", "b": "bot", "o": "open"}
+KINDS = {"h": "human", "b": "bot", "o": "open", "e": "external"}
 
 
 @dataclass(slots=True)
@@ -50,6 +51,8 @@ class Table:
     tokens: dict[str, str] = field(default_factory=dict)
     """By seat, as the creator got them."""
     spectator_token: str | None = None
+    created: dict[str, Any] = field(default_factory=dict)
+    """The body of the answer to the creation."""
 
     def __post_init__(self) -> None:
         numbers = random.Random(next(HOUSES))
@@ -107,9 +110,13 @@ class Table:
 
 
 def order(players: str = "hhhh", **more: Any) -> GameOrder:
-    """Return an order of four seats: h human, b bot, o open."""
+    """Return an order of four seats: h human, b bot, o open, e external."""
     level = {"b": "greedy"}
-    return GameOrder(tuple(SeatOrder(KINDS[p], None, level.get(p)) for p in players), **more)
+    outside = {"url": "https://example.org/rummy", "secret": more.pop("external_secret", SECRET)}
+    seats = (
+        SeatOrder(KINDS[p], None, level.get(p), **(outside if p == "e" else {})) for p in players
+    )
+    return GameOrder(tuple(seats), **more)
 
 
 def open_table(
@@ -121,6 +128,7 @@ def open_table(
     table.game_id = body["game"]["id"]
     table.tokens = body["seat_tokens"]
     table.spectator_token = body["spectator_token"]
+    table.created = body
     return table
 
 

@@ -168,7 +168,7 @@ def test_a_game_that_is_over_is_forgotten_by_the_clock() -> None:
     table.clock.now_s += TURN_S + 1
 
     assert sweep_clocks(table.house) == []
-    assert table.store.due_games(table.clock(), 9) == []
+    assert table.store.due("clock", table.clock(), 9) == []
 
 
 def test_a_game_that_is_gone_is_forgotten_by_the_clock() -> None:
@@ -176,7 +176,7 @@ def test_a_game_that_is_gone_is_forgotten_by_the_clock() -> None:
     table.clock.now_s += 10_000
 
     assert sweep_clocks(table.house) == []
-    assert table.store.due_games(table.clock(), 9) == []
+    assert table.store.due("clock", table.clock(), 9) == []
 
 
 def test_a_full_queue_loses_no_turn() -> None:

@@ -652,36 +652,81 @@ def test_the_store_answers(store: GameStore) -> None:
     store.ping()
 
 
-# Games with a clock.
+# What is to be looked at later.
 
 
-def test_a_game_is_due_when_its_deadline_has_come(store: GameStore) -> None:
-    store.mark_deadline("late", 200.5)
-    store.mark_deadline("soon", 100.25)
+def test_a_place_is_due_when_its_time_has_come(store: GameStore) -> None:
+    """Each agenda for itself."""
+    store.note_due("clock", "late", 200.5)
+    store.note_due("clock", "soon", 100.25)
+    store.note_due("deliveries", "other", 1)
 
-    assert store.due_games(100, 10) == []
-    assert store.due_games(100.25, 10) == ["soon"]
-    assert store.due_games(300, 10) == ["soon", "late"]
-    assert store.due_games(300, 1) == ["soon"]
+    assert store.due("clock", 100, 10) == []
+    assert store.due("clock", 100.25, 10) == ["soon"]
+    assert store.due("clock", 300, 10) == ["soon", "late"]
+    assert store.due("clock", 300, 1) == ["soon"]
 
 
-def test_a_deadline_noted_earlier_stays_until_it_is_put_off(store: GameStore) -> None:
+def test_what_was_noted_earlier_stays_until_it_is_put_off(store: GameStore) -> None:
     """One too early costs a look, one too late would stretch a turn."""
-    store.mark_deadline("g", 100)
-    store.mark_deadline("g", 150)
-    assert store.due_games(100, 10) == ["g"]
+    store.note_due("clock", "g", 100)
+    store.note_due("clock", "g", 150)
+    assert store.due("clock", 100, 10) == ["g"]
 
-    store.put_off_deadline("g", 150)
-    store.put_off_deadline("g", 120)
-    assert store.due_games(149, 10) == []
+    store.put_off("clock", "g", 150)
+    store.put_off("clock", "g", 120)
+    assert store.due("clock", 149, 10) == []
 
-    store.mark_deadline("g", 110)
-    assert store.due_games(110, 10) == ["g"]
+    store.note_due("clock", "g", 110)
+    assert store.due("clock", 110, 10) == ["g"]
 
 
-def test_a_deadline_that_is_dropped_is_not_put_off(store: GameStore) -> None:
-    store.mark_deadline("g", 100)
-    store.drop_deadline("g")
-    store.put_off_deadline("g", 100)
+def test_what_is_struck_is_not_put_off(store: GameStore) -> None:
+    store.note_due("clock", "g", 100)
+    store.strike("clock", "g")
+    store.put_off("clock", "g", 100)
 
-    assert store.due_games(1000, 10) == []
+    assert store.due("clock", 1000, 10) == []
+
+
+def test_games_wait_for_different_things_apart(store: GameStore) -> None:
+    store.mark_waiting("g", 1)
+    store.mark_waiting("h", 2, "news")
+    store.unmark_waiting("g", 5, "news")
+
+    assert store.waiting_games(9, 9) == ["g"]
+    assert store.waiting_games(9, 9, "news") == ["h"]
+
+
+# Who is told of games.
+
+
+def test_how_far_a_game_was_told_is_kept(store: GameStore) -> None:
+    assert store.announced("g") is None
+    store.set_announced("g", 3)
+    store.set_announced("g", 5)
+
+    assert store.announced("g") == 5
+    assert store.announced("h") is None
+
+
+def test_an_apps_webhook_is_kept_until_it_is_taken_away(store: GameStore) -> None:
+    assert store.webhook("app") is None
+    store.set_webhook("app", {"url": "1"})
+    store.set_webhook("app", {"url": "2"})
+    assert store.webhook("app") == {"url": "2"}
+    assert store.has_webhook("app")
+    assert not store.has_webhook("other")
+    store.set_webhook("app", None)
+
+    assert store.webhook("app") is None
+    assert not store.has_webhook("app")
+
+
+def test_tasks_are_counted_by_kind(store: GameStore) -> None:
+    assert store.count_tasks("g", "delivery") == 0
+    for _ in range(3):
+        store.new_task("g", "delivery", {"status": "queued"}, 60)
+    store.new_task("g", "hint", {"status": "queued"}, 60)
+
+    assert store.count_tasks("g", "delivery") == 3

@@ -108,13 +108,15 @@ def test_an_expired_task_was_there(store: RedisStore, redis: redis_py.Redis) -> 
     assert store.was_task("g", "hint", "h1")
 
 
-def test_every_key_is_in_the_table_and_but_for_three_lists_each_has_a_time_to_live(
+def test_every_key_is_in_the_table_and_but_for_four_each_has_a_time_to_live(
     store: RedisStore, redis: redis_py.Redis
 ) -> None:
     """The keys of apps, which this store does not write, apart."""
     store.index_game("app", "g", 1000)
     store.mark_waiting("g", 10)
-    store.mark_deadline("g", 10)
+    store.note_due("clock", "g", 10)
+    store.set_announced("g", 1)
+    store.set_webhook("app", {"url": "..."})
     make_game(store)
     store.commit(Commit("g", 2, "playing", {}, entry(2), KEY, {"a": 1}))
     store.new_task("g", "hint", QUEUED, 50, RequestKey("other", "print"))
@@ -123,6 +125,7 @@ def test_every_key_is_in_the_table_and_but_for_three_lists_each_has_a_time_to_li
 
     table = re.findall(r"^\| `(prs:(?!appkey)\S+)` ", keys.__doc__ or "", re.MULTILINE)
     fillings = {"{GAME}": "{g}", "{SCOPE}": "{g}", "{APP}": "{app}", "KIND": "hint", "ID": "h1"}
+    fillings |= {"WHAT": "bots", "AGENDA": "clock"}
     expected = set()
     for key in table:
         for name, value in fillings.items():
@@ -130,9 +133,10 @@ def test_every_key_is_in_the_table_and_but_for_three_lists_each_has_a_time_to_li
         expected |= {key.replace("NAME", name) for name in ("name", "other")}
     assert found == sorted(expected)
     assert [key for key in found if redis.ttl(key) == -1] == [
+        "prs:agenda:clock",
         "prs:app:{app}:games",
-        "prs:deadlines",
-        "prs:waiting",
+        "prs:app:{app}:webhook",
+        "prs:waiting:bots",
     ]
 
 
@@ -217,10 +221,15 @@ def uses(store: RedisStore) -> list[Callable[[], Any]]:
         lambda: store.mark_waiting("g", 1),
         lambda: store.unmark_waiting("g", 1),
         lambda: store.waiting_games(1, 5),
-        lambda: store.mark_deadline("g", 1),
-        lambda: store.put_off_deadline("g", 1),
-        lambda: store.drop_deadline("g"),
-        lambda: store.due_games(1, 5),
+        lambda: store.note_due("clock", "g", 1),
+        lambda: store.put_off("clock", "g", 1),
+        lambda: store.strike("clock", "g"),
+        lambda: store.due("clock", 1, 5),
+        lambda: store.count_tasks("g", "hint"),
+        lambda: store.announced("g"),
+        lambda: store.set_announced("g", 1),
+        lambda: store.webhook("app"),
+        lambda: store.set_webhook("app", None),
     ]
 
 

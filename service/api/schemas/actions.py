@@ -160,8 +160,8 @@ class Event(AnswerSchema):
     by = fields.String(
         required=True,
         metadata={
-            "description": "Who made it: `human`, `bot`, `bot_move` (a bot asked to), `app` or "
-            "`clock` (a bot, since the time was over)."
+            "description": "Who made it: `human`, `bot`, `bot_move` (a bot asked to), `app`, "
+            "`clock` (a bot, since the time was over) or `external`."
         },
     )
     card = card_field(

@@ -18,6 +18,7 @@ from service.api.schemas.fields import (
     level_field,
     name_field,
 )
+from service.api.schemas.hooks import WebhookRequest, secret_field, url_field
 
 MIN_TURN_S, MAX_TURN_S = 5, 86_400
 STATUSES = ("open", "playing", "finished", "abandoned")
@@ -45,6 +46,19 @@ class OpenSeat(RequestSchema):
     name = name_field("Shown until somebody joins.")
 
 
+class ExternalSeat(RequestSchema):
+    """A seat played by a service of yours, which is asked for each action."""
+
+    player = type_field("external")
+    name = name_field("Shown to all.")
+    url = url_field("Where the seat is asked: http or https, at a public address.")
+    secret = secret_field("What questions are signed with; made here if not given, shown once.")
+    level = level_field(
+        "The bot that finishes a turn that is not answered in time or not well; the game's "
+        "`timeout_level` if not given."
+    )
+
+
 class SeatRequest(Union):
     """Who is to sit in a place: told apart by `player`."""
 
@@ -53,6 +67,7 @@ class SeatRequest(Union):
         "human": HumanSeat,
         "bot": BotSeat,
         "open": OpenSeat,
+        "external": ExternalSeat,
     }
 
 
@@ -104,6 +119,10 @@ class GameRequest(RequestSchema):
         "`turn_seconds`."
     )
 
+    webhook = fields.Nested(
+        WebhookRequest, metadata={"description": "Who is told of this game, besides the app."}
+    )
+
     @validates_schema
     def check_clock(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a bot for a clock that is not there."""
@@ -137,7 +156,9 @@ class Seat(AnswerSchema):
 
     seat = Whole(required=True, validate=validate.Range(0, 3))
     team = Whole(required=True, validate=validate.Range(0, 1))
-    player = fields.String(required=True, metadata={"description": "`human`, `bot` or `open`."})
+    player = fields.String(
+        required=True, metadata={"description": "`human`, `bot`, `open` or `external`."}
+    )
     name = fields.String(required=True)
     level = fields.String(
         required=True, allow_none=True, metadata={"description": "The bot's level, or null."}
@@ -306,6 +327,17 @@ class CreatedGame(AnswerSchema):
             "description": "For those who look on: it shows what all see and plays nothing. Null "
             "where `spectators` is false; shown this once."
         },
+    )
+    webhook_secret = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "Of the game's webhook, where it was made here; else null."},
+    )
+    external_secrets = fields.Dict(
+        keys=fields.String(),
+        values=fields.String(),
+        required=True,
+        metadata={"description": "By seat: of external seats, where they were made here."},
     )
 
 

@@ -79,6 +79,20 @@ class EventsQuery(SeatQuery):
     )
 
 
+class DeliveriesQuery(RequestSchema):
+    """A page of deliveries."""
+
+    limit = QueryWhole(
+        load_default=20,
+        validate=validate.Range(1, PAGE_LIMIT),
+        metadata={"description": "At most so many."},
+    )
+    before = QueryWhole(
+        validate=validate.Range(1, MAX_VERSION),
+        metadata={"description": "From the `next` link of the page before."},
+    )
+
+
 class GamesQuery(RequestSchema):
     """A page of games."""
 

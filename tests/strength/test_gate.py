@@ -1,0 +1,39 @@
+"""Strength does not fall unnoticed: levels against each other and an opponent that never changes.
+
+All players search by iterations and all seeds are fixed, so the figures are the same on every
+machine and the gate cannot fail by chance; it fails when a change makes the players choose
+otherwise and worse. The long form, with intervals that mean something, is `make strength`.
+"""
+
+import pytest
+
+from tests.frozen.ismcts_1.bot import FrozenBot
+from workers.arena import estimate, play_pairs
+from workers.arena_shows import describe
+from workers.bots.registry import BOTS
+
+PAIRS = 12
+
+
+@pytest.mark.slow
+def test_expert_beats_the_frozen_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twelve duplicate deals against plain SO-ISMCTS of 1,000 iterations."""
+    found = estimate(play_pairs(BOTS["expert"], FrozenBot(1_000), PAIRS, "gate", deals=1))
+
+    with capsys.disabled():
+        print(f"\nexpert against the frozen 1,000: {describe(found)}")
+    assert found.margin > 0
+
+
+@pytest.mark.slow
+def test_each_level_beats_the_one_below() -> None:
+    """The quick ones; `make arena` measures all."""
+    for stronger, weaker, pairs in (
+        ("novice", "random", 30),
+        ("greedy", "novice", 60),
+        ("casual", "greedy", 60),
+        ("skilled", "casual", 24),
+    ):
+        found = estimate(play_pairs(stronger, weaker, pairs, "gate", deals=1))
+
+        assert found.margin > 0, f"{stronger} against {weaker}: {describe(found)}"
