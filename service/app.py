@@ -27,15 +27,19 @@ from service.api import (
     webhooks,
 )
 from service.api.auth import AppKeys
+from service.api.cors import allow_origins
 from service.api.document import make_document
+from service.api.limiting import limits_of, show_limits
 from service.api.observing import Metrics, observe_requests
 from service.api.problem import register_problems
 from service.api.resource import Parts
 from service.config import Settings
 from service.games.house import House
+from service.games.limits import Limits
 from service.games.ports import GameStore, JobQueue
 from service.jobqueue import RqQueue
 from service.store.app_keys import RedisAppKeys
+from service.store.limits import redis_limits
 from service.store.redis_store import RedisStore, connect
 
 RESOURCES = (
@@ -80,6 +84,7 @@ def create_app(
     store: GameStore | None = None,
     queue: JobQueue | None = None,
     keys: AppKeys | None = None,
+    limits: Limits | None = None,
     clock: Callable[[], float] = time.time,
     new_secret: Callable[[int], str] = secrets.token_urlsafe,
     sleep: Callable[[float], None] | None = None,
@@ -89,7 +94,7 @@ def create_app(
 
     What is not given is made from `settings`, and those from the environment."""
     settings = Settings.from_env() if settings is None else settings
-    if store is None or keys is None:
+    if store is None or keys is None or limits is None:
         client = connect(settings.redis_url, settings.redis_timeout_s)
         store = store or RedisStore(
             client,
@@ -98,6 +103,7 @@ def create_app(
             idempotency_ttl_s=settings.idempotency_ttl_s,
         )
         keys = keys or RedisAppKeys(client)
+        limits = limits or redis_limits(client, clock)
     if queue is None:
         queue = RqQueue(
             connect(settings.queue_redis_url, settings.redis_timeout_s),
@@ -120,15 +126,21 @@ def create_app(
             settings.hint_ttl_s,
             settings.webhook_addresses == "any",
             review_ttl_s=settings.finished_ttl_s,
+            max_hints=settings.max_hints,
         ),
         settings=settings,
         keys=keys,
         metrics=metrics,
+        limits=limits,
+        bucket_limits=limits_of(settings),
         # Looked up now: gevent may have put its own in place since this module was imported.
         sleep=time.sleep if sleep is None else sleep,
         monotonic=monotonic,
     )
     observe_requests(app, metrics)
+    # What is registered later is run earlier: these two add to what the others have put on.
+    allow_origins(app, settings.cors_origins)
+    show_limits(app)
     app.after_request(_put_headers)
     register_problems(app)
     api = make_document(app)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from service.store.app_keys import RedisAppKeys
 
 QUEUES = ("bots", "hints", "reviews", "webhooks")
+SCOPES = ("play", "hints", "admin")
+"""As `service/games/access.py` has them, which is not loaded for every command."""
 SHOWN_DIGITS = 12
 """Of a key's hash, as its name in lists."""
 
@@ -123,21 +125,44 @@ def keys(context: click.Context, data_dir: Path) -> None:
 
 
 @keys.command("create")
-@click.argument("app")
+@click.argument("app", required=False)
+@click.option("--app", "named", help="The same as APP.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(SCOPES),
+    help="What the key is good for; may be given several times. All if not given.",
+)
+@click.option("--test", "is_test", is_flag=True, help="A key of the sandbox, and of nothing else.")
 @click.pass_obj
-def create_key(data_dir: Path, app: str) -> None:
+def create_key(
+    data_dir: Path, app: str | None, named: str | None, scopes: tuple[str, ...], is_test: bool
+) -> None:
     """Make a key for APP and show it: this once, only its hash is kept."""
+    names = [name for name in (app, named) if name is not None]
+    if len(names) != 1:
+        raise click.UsageError("Name the app once: `keys create APP` or `keys create --app APP`.")
     with _app_keys(data_dir) as app_keys:
-        click.echo(app_keys.create(app, secrets.token_urlsafe, time.time()))
+        key = app_keys.create(
+            names[0],
+            secrets.token_urlsafe,
+            time.time(),
+            scopes or SCOPES,
+            is_test=is_test,
+        )
+        click.echo(key)
 
 
 @keys.command("list")
 @click.pass_obj
 def list_keys(data_dir: Path) -> None:
-    """List all keys: app, when it was made, the first digits of its hash."""
+    """List all keys: app, when it was made, scopes, the first digits of its hash."""
     with _app_keys(data_dir) as app_keys:
         for key in app_keys.list():
-            click.echo(f"{key.app:<40} {key.created_at} {key.key_hash[:SHOWN_DIGITS]}")
+            scopes = ",".join(key.scopes) + (" test" if key.is_test else "")
+            digits = key.key_hash[:SHOWN_DIGITS]
+            click.echo(f"{key.app:<40} {key.created_at} {scopes:<22} {digits}")
 
 
 @keys.command("revoke")

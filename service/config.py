@@ -92,6 +92,18 @@ class Settings:
     review_timeout_s: int = 1800
     """Seconds that the review of one game may take; 1 to 86,400."""
 
+    actions_per_minute: int = 3000
+    """Actions that one key or token may post a minute; 0: no limit. The local app has none."""
+
+    hints_per_minute: int = 300
+    """Hints, bot moves, positions and reviews that one may ask for a minute; 0: no limit."""
+
+    requests_per_minute: int = 12_000
+    """All other requests of one key or token a minute; 0: no limit."""
+
+    max_hints: int = 100
+    """Hints, bot moves and reviews of one app that may be queued or running; 0: no limit."""
+
     log_level: LogLevel = "info"
     """The least important lines that are written: ``debug``, ``info``, ``warning``, ``error``."""
 
@@ -241,6 +253,10 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "sweep_interval_s": _number(0.05, 3600),
     "job_timeout_s": _whole(1, 3600),
     "review_timeout_s": _whole(1, DAY_S),
+    "actions_per_minute": _whole(0, 10_000_000),
+    "hints_per_minute": _whole(0, 10_000_000),
+    "requests_per_minute": _whole(0, 10_000_000),
+    "max_hints": _whole(0, 1_000_000),
     "log_level": _one_of("debug", "info", "warning", "error"),
     "log_format": _one_of("json", "console"),
     "cors_origins": _origins,

@@ -33,6 +33,10 @@ UNUSABLE = [
     ("PERSIAN_RUMMY_CORS_ORIGINS", "https://example.org/app"),
     ("PERSIAN_RUMMY_REDIS_TIMEOUT_S", "soon"),
     ("PERSIAN_RUMMY_REVIEW_TIMEOUT_S", "0"),
+    ("PERSIAN_RUMMY_ACTIONS_PER_MINUTE", "-1"),
+    ("PERSIAN_RUMMY_HINTS_PER_MINUTE", "some"),
+    ("PERSIAN_RUMMY_REQUESTS_PER_MINUTE", "1.5"),
+    ("PERSIAN_RUMMY_MAX_HINTS", "none"),
     ("PERSIAN_RUMMY_WEBHOOK_ADDRESSES", "private"),
 ]
 
@@ -68,6 +72,10 @@ def test_every_variable_is_read():
             "PERSIAN_RUMMY_SWEEP_INTERVAL_S": "0.25",
             "PERSIAN_RUMMY_JOB_TIMEOUT_S": "6",
             "PERSIAN_RUMMY_REVIEW_TIMEOUT_S": "600",
+            "PERSIAN_RUMMY_ACTIONS_PER_MINUTE": "60",
+            "PERSIAN_RUMMY_HINTS_PER_MINUTE": "6",
+            "PERSIAN_RUMMY_REQUESTS_PER_MINUTE": "0",
+            "PERSIAN_RUMMY_MAX_HINTS": "5",
             "PERSIAN_RUMMY_LOG_LEVEL": "debug",
             "PERSIAN_RUMMY_LOG_FORMAT": "console",
             "PERSIAN_RUMMY_CORS_ORIGINS": "https://example.org, http://127.0.0.1:3000",

@@ -109,3 +109,25 @@ def test_the_redis_that_run_has_started_is_found_by_its_folder(
 
         assert made.output.startswith("prk_")
         assert "my-app" in run("--data-dir", str(tmp_path), "list").output
+
+
+def test_a_key_is_made_for_some_scopes_and_listed_with_them(redis_url: str) -> None:
+    """`--app` and `--scope`; a key of the sandbox is marked."""
+    made = run("create", "--app", "adviser", "--scope", "hints", "--scope", "admin")
+    run("create", "tester", "--test")
+
+    assert made.exit_code == 0
+    assert 403 == status_with(redis_url, made.output.strip())
+    listed = [line.split() for line in run("list").output.splitlines()]
+    assert ["hints,admin"] == listed[0][2:-1]
+    assert ["play,hints,admin", "test"] == listed[1][2:-1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["app", "--scope", "everything"], ["app", "--app", "app"], [], ["app", "--scope"]],
+)
+def test_a_key_that_cannot_be_is_not_made(arguments: list[str]) -> None:
+    """An unknown scope, an app named twice or not at all."""
+    assert run("create", *arguments).exit_code == 2
+    assert "" == run("list").output

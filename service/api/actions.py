@@ -9,6 +9,7 @@ from service.api.resource import Answers, Body, Call, Resource, etag_of, json_an
 from service.api.schemas.actions import Action, ActionLog, LegalActions
 from service.api.schemas.games import ChangedGame, JudgedAction
 from service.api.schemas.queries import ActionQuery, LogQuery, SeatQuery
+from service.games.limits import ACTIONS
 from service.games.playing import judge_action, list_legal_actions, play_action, read_log
 
 resource = Resource("actions", __name__, description="Playing, and the log of what was played")
@@ -63,6 +64,7 @@ def list_legal(call: Call, game_id: str) -> Response:
         Answers(200, "A dry run: it would be accepted", JudgedAction, ("ETag",)),
     ],
     problems=(403, 404, 409, 412),
+    bucket=ACTIONS,
 )
 def play(call: Call, game_id: str) -> Response:
     """Play an action.

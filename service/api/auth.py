@@ -12,12 +12,13 @@ from service.games.access import (
     LOCAL_APP,
     TOKEN_PREFIX,
     AppCaller,
+    AppKey,
     Caller,
     SeatCaller,
     caller_of_token,
     hash_secret,
 )
-from service.games.errors import NotAuthenticated
+from service.games.errors import NotAllowed, NotAuthenticated
 
 LOCAL = AppCaller(LOCAL_APP)
 
@@ -25,8 +26,8 @@ LOCAL = AppCaller(LOCAL_APP)
 class AppKeys(Protocol):
     """Where apps' keys are kept."""
 
-    def find(self, key_hash: str) -> str | None:
-        """Return the app whose key has that hash, None for none; raises StoreUnavailable."""
+    def find(self, key_hash: str) -> AppKey | None:
+        """Return the key of that hash, None for none; raises StoreUnavailable."""
 
 
 def identify(request: Request, settings: Settings, keys: AppKeys) -> Caller:
@@ -43,10 +44,16 @@ def identify(request: Request, settings: Settings, keys: AppKeys) -> Caller:
     if credentials.startswith(TOKEN_PREFIX):
         return caller_of_token(credentials)
     if credentials.startswith(APP_KEY_PREFIX):
-        app = keys.find(hash_secret(credentials))
-        if app is not None:
-            return AppCaller(app)
+        key = keys.find(hash_secret(credentials))
+        if key is not None:
+            return AppCaller(key.app, key.scopes, key.is_test, key.key_hash)
     raise NotAuthenticated("That key or token is not known.")
+
+
+def check_scope(caller: Caller, scope: str) -> None:
+    """Raise NotAllowed for a key that does not reach so far. A token reaches as far as its seat."""
+    if isinstance(caller, AppCaller) and scope not in caller.scopes:
+        raise NotAllowed(f"That key has not the scope `{scope}`.")
 
 
 def shown_name(caller: Caller | None) -> str | None:

@@ -9,6 +9,7 @@ from service.api.schemas.queries import SeatQuery
 from service.api.tasks import task_answer
 from service.games.advice import BOT_MOVE, ask_bot_move, read_task
 from service.games.levels import DEFAULT_LEVEL
+from service.games.limits import ADVICE
 
 resource = Resource("bot-moves", __name__, description="One turn of a human seat, played by a bot")
 PATH = "/games/<string(maxlength=64):game_id>/bot-moves"
@@ -36,6 +37,7 @@ PATH = "/games/<string(maxlength=64):game_id>/bot-moves"
         ),
     ],
     problems=(403, 404, 409),
+    bucket=ADVICE,
 )
 def ask(call: Call, game_id: str) -> Response:
     """Let a bot play the turn in hand.

@@ -21,6 +21,8 @@ DESCRIPTION = "\n\n".join(
         "Nobody is told a card that a player at the table would not know. Cards are text: rank and "
         "suit (`7H`, `TD`, `AS`), jokers `X1` to `X4`. Seats are 0 to 3, teams 0 (seats 0 and 2) "
         "and 1 (seats 1 and 3). Times are RFC 3339 in UTC.",
+        "Requests are counted by key or token and minute, in three buckets: actions, hints, all "
+        "others. Answers tell what is left (`RateLimit`); past it they are 429 with `Retry-After`.",
         "Unknown fields in bodies and queries are refused; answers may gain members, so ignore "
         "those that you do not know. Every refusal is `application/problem+json` with a `type` "
         "that these docs explain.",
@@ -32,7 +34,8 @@ SECURITY_SCHEMES: dict[str, dict[str, str]] = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "prk_...",
-        "description": "An app's key: makes games, sees and plays every human seat of them. "
+        "description": "An app's key: makes games, sees and plays every human seat of them, as far "
+        "as its scopes (`play`, `hints`, `admin`) reach. "
         "Where keys are optional a caller without one is the app `local`.",
     },
     "seatToken": {
@@ -96,6 +99,15 @@ ANSWER_HEADERS: dict[str, dict[str, Any]] = {
     "Content-Language": {"description": "The texts' language.", "schema": {"type": "string"}},
     "WWW-Authenticate": {"description": "How to say who you are.", "schema": {"type": "string"}},
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "string"}},
+    "RateLimit": {
+        "description": "What is left in the bucket that the request took from: `r` requests, full "
+        "again in `t` seconds.",
+        "schema": {"type": "string", "examples": ['"actions";r=2999;t=42']},
+    },
+    "RateLimit-Policy": {
+        "description": "What the bucket holds: `q` requests in `w` seconds.",
+        "schema": {"type": "string", "examples": ['"actions";q=3000;w=60']},
+    },
 }
 
 PATH_FIELDS: dict[str, dict[str, str]] = {
@@ -105,7 +117,11 @@ PATH_FIELDS: dict[str, dict[str, str]] = {
     "move_id": {"description": "A bot move's id, as `askBotMove` gave it.", "example": "m1"},
 }
 
-_HEADERS_OF_PROBLEM = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+_HEADERS_OF_PROBLEM = {
+    401: ["WWW-Authenticate"],
+    429: ["Retry-After", "RateLimit", "RateLimit-Policy"],
+    503: ["Retry-After"],
+}
 
 
 class SeatConverter(IntegerConverter):

@@ -7,7 +7,9 @@ from service.api.resource import Answers, Body, Call, Resource, json_answer
 from service.api.schemas.advice import Hint, HintRequest
 from service.api.schemas.queries import SeatQuery
 from service.api.tasks import task_answer
+from service.games.access import HINTS
 from service.games.advice import HINT, ask_hint, cancel_hint, read_task
+from service.games.limits import ADVICE
 
 resource = Resource("hints", __name__, description="Advice for the seat to move")
 PATH = "/games/<string(maxlength=64):game_id>/hints"
@@ -43,6 +45,8 @@ ONE = f"{PATH}/<string(maxlength=32):hint_id>"
         ),
     ],
     problems=(403, 404, 409),
+    scope=HINTS,
+    bucket=ADVICE,
 )
 def ask(call: Call, game_id: str) -> Response:
     """Ask for advice.
@@ -61,6 +65,7 @@ def ask(call: Call, game_id: str) -> Response:
     "getHint",
     answers=[Answers(200, "The hint, with the best so far", Hint)],
     problems=(403, 404, 410),
+    scope=HINTS,
 )
 def read(call: Call, game_id: str, hint_id: str) -> Response:
     """Read a hint.
@@ -75,6 +80,7 @@ def read(call: Call, game_id: str, hint_id: str) -> Response:
     "cancelHint",
     answers=[Answers(200, "The hint, cancelled", Hint)],
     problems=(403, 404, 409, 410),
+    scope=HINTS,
 )
 def cancel(call: Call, game_id: str, hint_id: str) -> Response:
     """Cancel a hint.

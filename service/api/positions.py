@@ -5,6 +5,8 @@ from flask import Response
 from service.api.resource import Answers, Body, Call, Resource, json_answer
 from service.api.schemas.positions import PositionHint, PositionRequest
 from service.api.tasks import task_answer
+from service.games.access import HINTS
+from service.games.limits import ADVICE
 from service.games.positions import (
     POSITION,
     ask_position_hints,
@@ -77,6 +79,8 @@ ANSWER_HEADERS = ("Location", "Preference-Applied", "Idempotent-Replayed")
         Answers(200, "Ended within the seconds of `Prefer: wait`", PositionHint, ANSWER_HEADERS),
     ],
     problems=(403,),
+    scope=HINTS,
+    bucket=ADVICE,
 )
 def ask(call: Call) -> Response:
     """Ask for advice on positions.
@@ -104,6 +108,7 @@ def ask(call: Call) -> Response:
     callers=("appKey",),
     answers=[Answers(200, "The advice, with the best so far", PositionHint)],
     problems=(403, 404, 410),
+    scope=HINTS,
 )
 def read(call: Call, hint_id: str) -> Response:
     """Read the advice on positions.
@@ -119,6 +124,7 @@ def read(call: Call, hint_id: str) -> Response:
     callers=("appKey",),
     answers=[Answers(200, "The advice, cancelled", PositionHint)],
     problems=(403, 404, 409, 410),
+    scope=HINTS,
 )
 def cancel(call: Call, hint_id: str) -> Response:
     """Cancel the advice on positions.

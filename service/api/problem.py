@@ -14,6 +14,7 @@ import orjson
 from flask import Flask, Response, current_app, request
 from werkzeug.exceptions import HTTPException
 
+from service.api.limiting import limit_headers
 from service.api.request_errors import EmptyBody, Malformed, NotJson, RequestError, WrongMediaType
 from service.games import errors as games
 from service.logs import get_logger
@@ -246,6 +247,7 @@ KIND_OF: dict[type[Exception], str] = {
     games.NotAuthenticated: "not-authenticated",
     games.NotYourSeat: "not-your-seat",
     games.NotAllowed: "not-allowed",
+    games.RateLimited: "too-many-requests",
     games.SeatUnnamed: "seat-unnamed",
     games.InvalidRequest: "invalid",
     games.ImpossiblePosition: "impossible-position",
@@ -340,6 +342,9 @@ def answer_error(error: Exception) -> Response:
 def _headers_of(error: Exception, kind: Kind) -> dict[str, str]:
     if isinstance(error, games.Unavailable):
         return {"Retry-After": str(error.retry_after_s)}
+    if isinstance(error, games.RateLimited):
+        retry = {"Retry-After": str(error.allowance.reset_s)}
+        return retry | limit_headers(error.allowance)
     if isinstance(error, games.UnknownFormat):
         return {"Retry-After": str(UNKNOWN_FORMAT_RETRY_S)}
     if isinstance(error, games.StaleVersion):

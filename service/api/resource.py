@@ -18,14 +18,16 @@ from flask import Request, Response, current_app, g, request
 from flask_smorest import Blueprint
 from marshmallow import Schema
 
-from service.api.auth import LOCAL, AppKeys, identify
+from service.api.auth import LOCAL, AppKeys, check_scope, identify
 from service.api.document import ANSWER_HEADERS, PATH_FIELDS
+from service.api.limiting import take_from_bucket
 from service.api.observing import Metrics
 from service.api.reading import read_body, read_query, request_key
 from service.api.schemas.queries import NoQuery
 from service.config import Settings
-from service.games.access import Caller
+from service.games.access import PLAY, Caller
 from service.games.house import House
+from service.games.limits import REQUESTS, Limits
 from service.games.ports import RequestKey
 
 JSON_TYPE = "application/json"
@@ -40,6 +42,9 @@ class Parts:
     settings: Settings
     keys: AppKeys
     metrics: Metrics
+    limits: Limits
+    bucket_limits: Mapping[str, int]
+    """Requests a minute by bucket; 0 for no limit."""
     sleep: Callable[[float], None]
     """Waits for so many seconds."""
     monotonic: Callable[[], float]
@@ -116,27 +121,32 @@ class Resource(Blueprint):  # type: ignore[misc]
         body: Body | None = None,
         headers: Sequence[str] = (),
         callers: Sequence[str] = ("appKey", "seatToken"),
+        scope: str = PLAY,
+        bucket: str = REQUESTS,
     ) -> Callable[[View], View]:
         """Declare a view `(call, **path fields) -> Response`.
 
         The view's docstring is the operation's summary and description. `problems` are statuses
         besides those that any operation may have; `headers` are request headers that `document.py`
         describes; `callers` are those whom the operation serves: with none it asks nobody who
-        calls."""
+        calls. `scope` is what an app's key must have; `bucket` is what the request is taken from.
+        """
         statuses = {422, 500, *problems}
         if callers:
-            statuses |= {401, 503}
+            statuses |= {401, 403, 429, 503}
         if body is not None:
             statuses |= {400, 413, 415}
 
         def declare(view: View) -> View:
-            door = _door(view, query(), body, is_open=not callers)
+            door = _door(view, query(), body, is_open=not callers, scope=scope, bucket=bucket)
             described = self._describe(view, answers, statuses, query, body)
             described._apidoc["arguments"]["parameters"] += headers
             described = self.doc(
                 **_words(view),
                 operationId=operation_id,
-                security=[{name: []} for name in callers] + [{}] if callers else [],
+                security=[{name: [scope] if name == "appKey" else []} for name in callers] + [{}]
+                if callers
+                else [],
             )(described)
             # Where flask-smorest's decorators leave their notes.
             door._apidoc = described._apidoc  # type: ignore[attr-defined]
@@ -207,7 +217,9 @@ def _words(view: View) -> dict[str, str]:
     return words
 
 
-def _door(view: View, query: Schema, body: Body | None, *, is_open: bool) -> View:
+def _door(
+    view: View, query: Schema, body: Body | None, *, is_open: bool, scope: str, bucket: str
+) -> View:
     """Return what Flask calls: it learns who calls, reads the request and calls `view`."""
     body_schema = None if body is None else body.schema()
     is_optional = body is not None and body.is_optional
@@ -223,6 +235,10 @@ def _door(view: View, query: Schema, body: Body | None, *, is_open: bool) -> Vie
         if not is_open:
             caller = identify(asked, found.settings, found.keys)
             g.caller = caller
+            check_scope(caller, scope)
+            limit = found.bucket_limits[bucket]
+            if limit:
+                take_from_bucket(found.limits, bucket, caller, limit)
         fields = read_query(asked, query) if asked.query_string else no_query
         if size > 1:
             asked.max_content_length = size * found.settings.max_body_bytes

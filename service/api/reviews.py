@@ -5,6 +5,8 @@ from flask import Response
 from service.api.resource import Answers, Body, Call, Resource, json_answer
 from service.api.schemas.reviews import Review, ReviewRequest
 from service.api.tasks import task_answer
+from service.games.access import HINTS
+from service.games.limits import ADVICE
 from service.games.reviews import REVIEW, ask_review, cancel_review, read_review
 
 resource = Resource("reviews", __name__, description="Finished games looked at again")
@@ -29,6 +31,8 @@ ANSWER_HEADERS = ("Location", "Preference-Applied", "Idempotent-Replayed")
         ),
     ],
     problems=(403, 404, 409),
+    scope=HINTS,
+    bucket=ADVICE,
 )
 def ask(call: Call, game_id: str) -> Response:
     """Ask for the review of a finished game.
@@ -50,6 +54,7 @@ def ask(call: Call, game_id: str) -> Response:
     "getReview",
     answers=[Answers(200, "The review, as far as it is done", Review)],
     problems=(403, 404, 409, 410),
+    scope=HINTS,
 )
 def read(call: Call, game_id: str) -> Response:
     """Read the review of a finished game.
@@ -64,6 +69,7 @@ def read(call: Call, game_id: str) -> Response:
     "cancelReview",
     answers=[Answers(200, "The review, cancelled", Review)],
     problems=(403, 404, 409, 410),
+    scope=HINTS,
 )
 def cancel(call: Call, game_id: str) -> Response:
     """Cancel the review of a finished game.

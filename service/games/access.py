@@ -28,13 +28,34 @@ APP_KEY_PREFIX = "prk_"
 LOCAL_APP = "local"
 """The app that callers without a key are, where keys are optional."""
 NO_SEAT = -1
+PLAY, HINTS, ADMIN = "play", "hints", "admin"
+SCOPES = (PLAY, HINTS, ADMIN)
+"""How far a key reaches: games and their seats; advice and reviews; what concerns the whole app."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppKey:
+    """An app's key as it is kept: without the key."""
+
+    app: str
+    key_hash: str
+    """SHA-256 of the key; its first digits name the key when revoking."""
+    created_at: str
+    """RFC 3339, UTC."""
+    scopes: tuple[str, ...] = SCOPES
+    is_test: bool = False
+    """Whether it opens the sandbox, and only games of its own kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppCaller:
-    """An app, by its name."""
+    """An app, by its name, and what the key that it showed allows."""
 
     app: str
+    scopes: tuple[str, ...] = SCOPES
+    is_test: bool = False
+    key_hash: str = ""
+    """Of the key, by which requests are counted; empty for the local app, which has none."""
 
     @property
     def name(self) -> str:

@@ -7,12 +7,13 @@ the game."""
 from datetime import datetime
 from typing import Any
 
-from service.games.access import Caller, admit, player_for
+from service.games.access import LOCAL_APP, Caller, admit, player_for
 from service.games.changing import BOT_QUEUE, Outcome, load_game, replayed
 from service.games.errors import (
     ActionRefused,
     Conflict,
     NotYourSeat,
+    RateLimited,
     SeatsOpen,
     TaskExpired,
     TaskNotFound,
@@ -21,6 +22,7 @@ from service.games.errors import (
 from service.games.hosting import check_level, check_unfinished
 from service.games.house import House
 from service.games.levels import DEFAULT_LEVEL
+from service.games.limits import check_quota, note_job
 from service.games.model import Game, game_from_state
 from service.games.ports import RequestKey
 from service.rules.view import view_match, view_to_json
@@ -97,7 +99,9 @@ def ask_hint(
         "error": None,
     }
     arguments = {"view": view_to_json(view_match(game.match, seat)), "budget": budget}
-    return start_task(house, game.id, HINT, document, HINT_QUEUE, HINT_JOB, arguments, key)
+    return start_task(
+        house, game.id, HINT, document, HINT_QUEUE, HINT_JOB, arguments, key, app=game.app
+    )
 
 
 def ask_bot_move(
@@ -126,7 +130,9 @@ def ask_bot_move(
         "error": None,
     }
     arguments = {"game_id": game.id, "seat": seat, "version": game.version, "level": level}
-    return start_task(house, game.id, BOT_MOVE, document, BOT_QUEUE, BOT_MOVE_JOB, arguments, key)
+    return start_task(
+        house, game.id, BOT_MOVE, document, BOT_QUEUE, BOT_MOVE_JOB, arguments, key, app=game.app
+    )
 
 
 def start_task(
@@ -139,22 +145,27 @@ def start_task(
     arguments: dict[str, Any],
     key: RequestKey | None,
     ttl_s: int | None = None,
+    app: str = LOCAL_APP,
 ) -> Outcome:
     """Keep the task's document, as long as a hint's unless told otherwise, and put its job on the
     queue.
 
-    When the queue does not take it, nothing is kept and the error raised: the same request, with
-    the same key, may be made again."""
+    `app` is the one to whose quota the job counts. When it has too many, or the queue does not take
+    it, nothing is kept and the error raised: the same request, with the same key, may be made
+    again."""
     task_id, answer = house.store.new_task(scope, kind, document, ttl_s or house.hint_ttl_s, key)
     if answer is not None:
         return replayed(answer, key)
     document = {"id": task_id, **document}
     job_arguments = {"scope": scope, "task_id": task_id, **arguments}
+    job_id = _job_id(scope, kind, task_id)
     try:
-        house.queue.enqueue(queue, job, _job_id(scope, kind, task_id), job_arguments)
-    except Unavailable:
+        check_quota(house, app)
+        house.queue.enqueue(queue, job, job_id, job_arguments)
+    except (Unavailable, RateLimited):
         house.store.drop_task(scope, kind, task_id, key)
         raise
+    note_job(house, app, job_id)
     return Outcome(document)
 
 

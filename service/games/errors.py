@@ -2,9 +2,12 @@
 statuses.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from service.rules.violations import RULE_OF, SENTENCE_OF, Violation
+
+if TYPE_CHECKING:
+    from service.games.limits import Allowance
 
 
 class GamesError(Exception):
@@ -33,6 +36,14 @@ class NotYourSeat(GamesError):
 
 class NotAllowed(GamesError):
     """The caller is known and may not do that."""
+
+
+class RateLimited(GamesError):
+    """The caller asks too often, or for too much at once. Carries the bucket that is empty."""
+
+    def __init__(self, why: str, allowance: "Allowance") -> None:
+        super().__init__(why)
+        self.allowance = allowance
 
 
 class SeatUnnamed(GamesError):

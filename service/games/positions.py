@@ -19,6 +19,7 @@ from service.rules.view import view_from_json, view_to_json
 
 POSITION = "position"
 """Kind of task; the first letter begins their ids."""
+SCOPE_PREFIX = "app-"
 POSITION_JOB = "workers.jobs.advise_on_positions"
 MOST_POSITIONS = 100
 MOST_SECONDS = 60.0
@@ -66,14 +67,24 @@ def ask_position_hints(
         "error": None,
     }
     arguments = {"views": views, "budget": budget}
-    return start_task(house, scope, POSITION, document, HINT_QUEUE, POSITION_JOB, arguments, key)
+    return start_task(
+        house,
+        scope,
+        POSITION,
+        document,
+        HINT_QUEUE,
+        POSITION_JOB,
+        arguments,
+        key,
+        app=scope.removeprefix(SCOPE_PREFIX),
+    )
 
 
 def scope_of(caller: Caller) -> str:
     """Return the scope of an app's tasks, which is no game's id; raises NotAllowed."""
     if not isinstance(caller, AppCaller):
         raise NotAllowed("Advice on positions takes an app key.")
-    return f"app-{caller.app}"
+    return f"{SCOPE_PREFIX}{caller.app}"
 
 
 def check_cost(budget: dict[str, Any], count: int) -> None:

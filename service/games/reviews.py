@@ -35,7 +35,7 @@ def ask_review(
 
     `options` may have iterations (of search, for each decision) and seed. Raises GameNotFinished,
     Conflict while one of other options is under way, QueueFull."""
-    _finished_game(house, caller, game_id)
+    game = _finished_game(house, caller, game_id)
     wanted = {
         "iterations": options.get("iterations", DEFAULT_ITERATIONS),
         "seed": options.get("seed", ""),
@@ -70,6 +70,7 @@ def ask_review(
         {"options": wanted},
         key,
         house.review_ttl_s,
+        game.app,
     )
 
 

@@ -4,13 +4,12 @@ A key is shown once, when it is made; only its hash is kept. Revoking a key hold
 here caches."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import redis
 
-from service.games.access import APP_KEY_PREFIX, LOCAL_APP, hash_secret
+from service.games.access import APP_KEY_PREFIX, LOCAL_APP, SCOPES, AppKey, hash_secret
 from service.games.house import rfc3339
 from service.store import keys
 from service.store.errors import store_errors
@@ -30,15 +29,12 @@ class BadAppName(ValueError):
         self.app = app
 
 
-@dataclass(frozen=True, slots=True)
-class AppKey:
-    """A key as it is listed: without the key."""
+class BadScope(ValueError):
+    """No scope of a key."""
 
-    app: str
-    key_hash: str
-    """SHA-256 of the key; its first digits name the key when revoking."""
-    created_at: str
-    """RFC 3339, UTC."""
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"{scope!r} is no scope: {', '.join(SCOPES)}")
+        self.scope = scope
 
 
 class RedisAppKeys:
@@ -48,24 +44,39 @@ class RedisAppKeys:
         """Use `client`, which answers in bytes; nothing is sent yet."""
         self._client: Any = client
 
-    def find(self, key_hash: str) -> str | None:
-        """Return the app whose key has that hash, None for none."""
+    def find(self, key_hash: str) -> AppKey | None:
+        """Return the key of that hash, None for none."""
         with store_errors():
-            app = self._client.hget(keys.app_key_key(key_hash), "app")
-        return None if app is None else app.decode()
+            stored = self._client.hgetall(keys.app_key_key(key_hash))
+        return _key_from(key_hash, stored) if stored else None
 
-    def create(self, app: str, new_secret: Callable[[int], str], at_s: float) -> str:
-        """Make a key for `app` and return it; raises BadAppName."""
+    def create(
+        self,
+        app: str,
+        new_secret: Callable[[int], str],
+        at_s: float,
+        scopes: Iterable[str] = SCOPES,
+        *,
+        is_test: bool = False,
+    ) -> str:
+        """Make a key for `app` and return it; raises BadAppName, BadScope."""
         if not _APP.fullmatch(app) or app == LOCAL_APP:
             raise BadAppName(app)
+        wanted = set(scopes)
+        for scope in sorted(wanted.difference(SCOPES)):
+            raise BadScope(scope)
         key = APP_KEY_PREFIX + new_secret(SECRET_BYTES)
         key_hash = hash_secret(key)
+        fields = {
+            "app": app,
+            "created_at": rfc3339(at_s),
+            "scopes": " ".join(scope for scope in SCOPES if scope in wanted),
+            "test": int(is_test),
+        }
         with store_errors():
             # On the list first: a key that works is always listed.
             self._client.sadd(keys.APP_KEYS, key_hash)
-            self._client.hset(
-                keys.app_key_key(key_hash), mapping={"app": app, "created_at": rfc3339(at_s)}
-            )
+            self._client.hset(keys.app_key_key(key_hash), mapping=fields)
         return key
 
     def list(self) -> list[AppKey]:
@@ -74,11 +85,9 @@ class RedisAppKeys:
         with store_errors():
             for member in self._client.smembers(keys.APP_KEYS):
                 key_hash = member.decode()
-                app, created_at = self._client.hmget(
-                    keys.app_key_key(key_hash), "app", "created_at"
-                )
-                if app is not None:
-                    found.append(AppKey(app.decode(), key_hash, created_at.decode()))
+                stored = self._client.hgetall(keys.app_key_key(key_hash))
+                if stored:
+                    found.append(_key_from(key_hash, stored))
         return sorted(found, key=lambda key: (key.app, key.created_at, key.key_hash))
 
     def revoke(self, key_hash: str) -> bool:
@@ -89,22 +98,37 @@ class RedisAppKeys:
         return bool(revoked)
 
 
+def _key_from(key_hash: str, stored: dict[bytes, bytes]) -> AppKey:
+    """Return a key as Redis keeps it; those of the first release have all scopes."""
+    scopes = stored.get(b"scopes")
+    return AppKey(
+        app=stored[b"app"].decode(),
+        key_hash=key_hash,
+        created_at=stored[b"created_at"].decode(),
+        scopes=SCOPES if scopes is None else tuple(scopes.decode().split()),
+        is_test=stored.get(b"test") == b"1",
+    )
+
+
 class MemoryAppKeys:
     """Apps' keys in a dictionary, for tests."""
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._apps: dict[str, str] = {}
+        self._keys: dict[str, AppKey] = {}
 
-    def find(self, key_hash: str) -> str | None:
-        """Return the app whose key has that hash, None for none."""
-        return self._apps.get(key_hash)
+    def find(self, key_hash: str) -> AppKey | None:
+        """Return the key of that hash, None for none."""
+        return self._keys.get(key_hash)
 
-    def create(self, app: str, key: str) -> str:
+    def create(
+        self, app: str, key: str, scopes: Iterable[str] = SCOPES, *, is_test: bool = False
+    ) -> str:
         """Keep `key` for `app` and return it."""
-        self._apps[hash_secret(key)] = app
+        key_hash = hash_secret(key)
+        self._keys[key_hash] = AppKey(app, key_hash, "", tuple(scopes), is_test)
         return key
 
     def revoke(self, key: str) -> None:
         """Take a key away."""
-        self._apps.pop(hash_secret(key), None)
+        self._keys.pop(hash_secret(key), None)

@@ -12,8 +12,10 @@
 | `prs:agenda:AGENDA` | sorted set, by s since 1970 | none: swept | note due, put off, strike |
 | `prs:{GAME}:announced` | a version | `idle_ttl_s` | set announced |
 | `prs:app:{APP}:webhook` | JSON | none: until taken away | set webhook |
-| `prs:appkey:HASH` | hash `app` `created_at` | none: until revoked | create, revoke app key |
+| `prs:appkey:HASH` | hash `app` `created_at` `scopes` `test` | none: until revoked | the same two |
 | `prs:appkeys` | set of the hashes of app keys | none | create, revoke app key |
+| `prs:app:{APP}:jobs` | sorted set of job ids, by s since 1970 | `JOBS_TTL_S` | note, forget jobs |
+| `prs:limit:BUCKET:HASH:MINUTE` | counter of requests | two minutes | take from a bucket |
 
 Each write begins the time to live anew, a cancelling excepted. The fields:
 
@@ -31,6 +33,9 @@ which is named as its log is; on `prs:wake:...` nothing, to wake one reader. The
 
 PREFIX = "prs:"
 APP_KEYS = f"{PREFIX}appkeys"
+LIMITS_PREFIX = f"{PREFIX}limit"
+JOBS_TTL_S = 86_400
+"""After the last job that an app has asked for: longer than any runs."""
 LOOK_BACK = 10
 """Tasks that are looked at to find the newest still there: one is dropped now and then."""
 WAKE_CHANNELS = f"{PREFIX}wake:"
@@ -104,6 +109,11 @@ def waiting_key(what: str) -> str:
 def agenda_key(agenda: str) -> str:
     """Return the key of what is to be looked at, by when."""
     return f"{PREFIX}agenda:{agenda}"
+
+
+def app_jobs_key(app: str) -> str:
+    """Return the key of the jobs that count to an app's quota."""
+    return f"{PREFIX}app:{{{app}}}:jobs"
 
 
 def app_key_key(key_hash: str) -> str:

@@ -105,6 +105,7 @@ class MemoryStore:
         self._answers: _Expiring[_StoredAnswer] = _Expiring(clock)
         self._tasks: _Expiring[bytes] = _Expiring(clock)
         self._counters: dict[tuple[str, str], int] = {}
+        self._jobs: dict[str, dict[str, float]] = {}
         self._apps: dict[str, dict[str, int]] = {}
         self._notes: dict[tuple[str, str], float] = {}
         self._announced: _Expiring[int] = _Expiring(clock)
@@ -282,6 +283,23 @@ class MemoryStore:
         """Return the number of the last task of a kind that was made in a scope."""
         with self._open():
             return self._counters.get((scope, kind), 0)
+
+    def note_job(self, app: str, job_id: str, at_s: float) -> None:
+        """Put a job on the app's list."""
+        with self._open():
+            self._jobs.setdefault(app, {})[job_id] = at_s
+
+    def jobs_of(self, app: str) -> list[str]:
+        """Return the jobs on the app's list, the oldest first."""
+        with self._open():
+            jobs = self._jobs.get(app, {})
+            return sorted(jobs, key=lambda job_id: (jobs[job_id], job_id))
+
+    def forget_jobs(self, app: str, job_ids: list[str]) -> None:
+        """Take jobs off the app's list."""
+        with self._open():
+            for job_id in job_ids:
+                self._jobs.get(app, {}).pop(job_id, None)
 
     def newest_task(self, scope: str, kind: str) -> str | None:
         """Return the id of the newest task that is still there."""

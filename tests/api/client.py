@@ -11,6 +11,7 @@ import copy
 import json
 import random
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,7 @@ from referencing.jsonschema import DRAFT202012
 from service.app import create_app
 from service.config import Settings
 from service.store.app_keys import MemoryAppKeys
+from service.store.limits import memory_limits
 from service.store.memory import MemoryQueue, MemoryStore
 
 FOUR_PEOPLE = [{"player": "human"}] * 4
@@ -35,8 +37,9 @@ NOTHING = object()
 def memory_app(**more: Any) -> Flask:
     """Return the service over stores in memory."""
     settings = more.pop("settings", Settings())
-    parts = {"store": MemoryStore(), "queue": MemoryQueue(), "keys": MemoryAppKeys(), **more}
-    return create_app(settings, **parts)
+    limits = memory_limits(more.get("clock", time.time))
+    parts = {"store": MemoryStore(), "queue": MemoryQueue(), "keys": MemoryAppKeys()}
+    return create_app(settings, **{**parts, "limits": limits, **more})
 
 
 @cache

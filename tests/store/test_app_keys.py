@@ -7,9 +7,9 @@ import itertools
 import pytest
 import redis as redis_py
 
-from service.games.access import hash_secret
+from service.games.access import SCOPES, hash_secret
 from service.games.errors import StoreUnavailable
-from service.store.app_keys import BadAppName, RedisAppKeys
+from service.store.app_keys import BadAppName, BadScope, RedisAppKeys
 
 NUMBERS = itertools.count()
 
@@ -25,8 +25,36 @@ def test_a_key_is_found_by_its_hash(redis: redis_py.Redis) -> None:
     key = keys.create("club", secret, 0.0)
 
     assert key.startswith("prk_")
-    assert keys.find(hash_secret(key)) == "club"
+    found = keys.find(hash_secret(key))
+    assert found is not None
+    assert (found.app, found.scopes, found.is_test) == ("club", SCOPES, False)
     assert keys.find(hash_secret(key + "x")) is None
+
+
+def test_a_key_reaches_as_far_as_it_was_made_to(redis: redis_py.Redis) -> None:
+    """Scopes in their usual order, and the mark of the sandbox."""
+    keys = RedisAppKeys(redis)
+    key = keys.create("club", secret, 0.0, ["hints", "play", "hints"], is_test=True)
+    none = keys.create("club", secret, 1.0, [])
+
+    found, empty = keys.find(hash_secret(key)), keys.find(hash_secret(none))
+    assert found is not None
+    assert empty is not None
+    assert (found.scopes, found.is_test) == (("play", "hints"), True)
+    assert (empty.scopes, empty.is_test) == ((), False)
+    assert keys.list() == [found, empty]
+    with pytest.raises(BadScope):
+        keys.create("club", secret, 0.0, ["play", "everything"])
+
+
+def test_a_key_of_the_first_release_has_all_scopes(redis: redis_py.Redis) -> None:
+    """They were kept without any."""
+    digest = hash_secret("prk_old")
+    redis.hset(f"prs:appkey:{digest}", mapping={"app": "club", "created_at": "then"})
+
+    found = RedisAppKeys(redis).find(digest)
+    assert found is not None
+    assert (found.app, found.scopes, found.is_test) == ("club", SCOPES, False)
 
 
 def test_the_key_itself_is_kept_nowhere(redis: redis_py.Redis) -> None:
@@ -60,7 +88,7 @@ def test_a_revoked_key_is_gone_at_once(redis: redis_py.Redis) -> None:
     assert keys.revoke(hash_secret(first))
     assert not keys.revoke(hash_secret(first))
     assert keys.find(hash_secret(first)) is None
-    assert keys.find(hash_secret(second)) == "club"
+    assert keys.find(hash_secret(second)) is not None
     assert len(keys.list()) == 1
 
 

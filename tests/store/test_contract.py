@@ -574,6 +574,20 @@ def test_a_task_is_dropped_without_a_key(store: GameStore) -> None:
     assert store.load_task("g", "hint", task_id) is None
 
 
+def test_the_jobs_of_an_app_are_listed_until_they_are_forgotten(store: GameStore) -> None:
+    assert store.jobs_of("app") == []
+    for at_s, job_id in ((3.0, "c"), (1.0, "a"), (2.0, "b"), (1.5, "a")):
+        store.note_job("app", job_id, at_s)
+    store.note_job("other", "d", 1.0)
+    assert store.jobs_of("app") == ["a", "b", "c"]
+
+    store.forget_jobs("app", [])
+    store.forget_jobs("app", ["b", "x", "d"])
+
+    assert store.jobs_of("app") == ["a", "c"]
+    assert store.jobs_of("other") == ["d"]
+
+
 def test_the_newest_task_that_is_still_there_is_found(store: GameStore) -> None:
     assert store.newest_task("g", "review") is None
     for number in range(1, 4):

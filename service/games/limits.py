@@ -1,0 +1,67 @@
+"""How often and how much one caller may ask: buckets by the minute, a quota of work on the queue.
+
+A bucket of its own for actions: whoever asks for too many hints still plays. Callers without a key,
+the local app of a machine of one's own, have no limits."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.games.access import LOCAL_APP
+from service.games.errors import RateLimited
+from service.games.house import House
+
+WINDOW_S = 60
+ACTIONS, ADVICE, REQUESTS = "actions", "hints", "requests"
+"""Buckets: playing; what puts work on a queue; everything else."""
+QUEUED = "queued-hints"
+"""The quota's name in the `RateLimit` header."""
+QUOTA_RETRY_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What is left in a bucket after one request took from it."""
+
+    bucket: str
+    limit: int
+    """Requests a window."""
+    left: int
+    """Nought or more; below nought before rounding up means refused."""
+    reset_s: int
+    """Seconds until the bucket is full again."""
+    is_allowed: bool
+
+
+class Limits(Protocol):
+    """Counts requests by caller, for all processes together."""
+
+    def take(self, bucket: str, who: str, limit: int) -> Allowance:
+        """Take one from the bucket of `who`, which holds `limit` a window; raises
+        StoreUnavailable.
+        """
+
+
+def check_quota(house: House, app: str) -> None:
+    """Raise RateLimited when the app has as much work queued or running as it may.
+
+    What is noted of an app's work is looked at only when it seems too much: jobs that have ended
+    are forgotten then. Requests at the very same moment may come in together; the queue's own limit
+    holds in any case."""
+    if not house.max_hints or app == LOCAL_APP:
+        return
+    noted = house.store.jobs_of(app)
+    if len(noted) < house.max_hints:
+        return
+    ended = [job_id for job_id in noted if not house.queue.is_active(job_id)]
+    house.store.forget_jobs(app, ended)
+    if len(noted) - len(ended) >= house.max_hints:
+        raise RateLimited(
+            f"{house.max_hints} hints of this app are queued or running already.",
+            Allowance(QUEUED, house.max_hints, 0, QUOTA_RETRY_S, is_allowed=False),
+        )
+
+
+def note_job(house: House, app: str, job_id: str) -> None:
+    """Count a job that was just queued to the app."""
+    if house.max_hints and app != LOCAL_APP:
+        house.store.note_job(app, job_id, house.clock())

@@ -1,0 +1,46 @@
+"""Counting requests by caller in Redis, through the `limits` library.
+
+One counter a caller, bucket and minute, raised and read by one script: one round trip a request.
+The minutes are those of the clock, the same for all processes, so what is left and when the bucket
+is full again need no second look. Around the turn of a minute a caller may use two minutes' worth:
+the limits are against floods, not for billing."""
+
+from collections.abc import Callable
+
+import redis
+from limits.storage import MemoryStorage, RedisStorage, Storage
+
+from service.games.limits import WINDOW_S, Allowance
+from service.store.errors import store_errors
+from service.store.keys import LIMITS_PREFIX
+
+
+class KeyLimits:
+    """`Limits` over a storage of the `limits` library."""
+
+    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
+        """Count in `storage`; `clock` gives seconds since 1970."""
+        self._storage = storage
+        self._clock = clock
+
+    def take(self, bucket: str, who: str, limit: int) -> Allowance:
+        """Take one from the bucket of `who`, which holds `limit` a minute."""
+        now_s = self._clock()
+        minute = int(now_s // WINDOW_S)
+        with store_errors():
+            used = self._storage.incr(f"{bucket}:{who}:{minute}", 2 * WINDOW_S)
+        reset_s = max(1, round((minute + 1) * WINDOW_S - now_s))
+        return Allowance(bucket, limit, max(limit - used, 0), reset_s, is_allowed=used <= limit)
+
+
+def redis_limits(client: redis.Redis, clock: Callable[[], float]) -> KeyLimits:
+    """Return limits counted through the connections of `client`; nothing is sent yet."""
+    pool = client.connection_pool
+    # The address is not used, as the pool knows it; its scheme chooses the kind of storage.
+    storage = RedisStorage("redis://", connection_pool=pool, key_prefix=LIMITS_PREFIX)
+    return KeyLimits(storage, clock)
+
+
+def memory_limits(clock: Callable[[], float]) -> KeyLimits:
+    """Return limits counted in this process alone, for tests."""
+    return KeyLimits(MemoryStorage(), clock)
