@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -66,8 +67,8 @@ class Receiver:
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
-    """Run a receiver."""
+def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    """Run a receiver, over TLS if that is given."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -96,6 +97,8 @@ def receiving() -> Iterator[Receiver]:
             """Clients may go away."""
 
     server = Server(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     receiver = Receiver(server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -139,7 +139,7 @@ def commit_step(
     if not result.is_done:
         return None
     if is_told:
-        call_announcer(house, game.id)
+        call_announcer(house, game.id, game.version)
     if after.bot is not None:
         call_bot(house, game)
     elif game.external_to_move is not None:

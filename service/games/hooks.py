@@ -110,12 +110,13 @@ def note_news(house: House, game: Game, at_s: float) -> None:
     house.store.mark_waiting(game.id, at_s, NEWS)
 
 
-def call_announcer(house: House, game_id: str) -> bool:
-    """Let a worker tell of what is new; False when one does already. A queue that is full or away
-    loses nothing: the game is noted, and the sweep calls again.
+def call_announcer(house: House, game_id: str, version: int) -> bool:
+    """Let a worker tell what is new up to a version; False when that is on the queue already. A job
+    for each version: one that runs may have read the log before. A queue that is full or away loses
+    nothing: the game is noted, and the sweep calls again.
     """
     with suppress(Unavailable):
-        job_id = f"news-{game_id}"
+        job_id = f"news-{game_id}-{version}"
         return house.queue.enqueue(WEBHOOK_QUEUE, ANNOUNCE_JOB, job_id, {"game_id": game_id})
     return False
 

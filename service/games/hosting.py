@@ -124,7 +124,7 @@ def create_game(
     if not result.is_done:
         raise KeyReused
     if is_told:
-        call_announcer(house, game.id)
+        call_announcer(house, game.id, game.version)
     call_bot(house, game)
     call_external(house, game)
     return Outcome(body)

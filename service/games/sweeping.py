@@ -74,7 +74,7 @@ def sweep_webhooks(house: House) -> int:
     """Call for the games of which not all has been told, and for the deliveries that are to be
     tried again; return how many. Raises QueueFull or StoreUnavailable, as the others.
     """
-    called = sum(call_announcer(house, game_id) for game_id in sweep_news(house))
+    called = sum(call_announcer(house, game_id, version) for game_id, version in sweep_news(house))
     for game_id, delivery_id in due_deliveries(house):
         arguments = {"game_id": game_id, "delivery_id": delivery_id}
         job_id = f"send-{game_id}-{delivery_id}"

@@ -89,8 +89,8 @@ def webhook_to_json(hook: Hook) -> dict[str, Any]:
 
 
 def announce(house: House, game_id: str) -> list[str]:
-    """Make the deliveries for all that the log has past what was told, and return their ids, each
-    to be tried now.
+    """Make the deliveries for all that the log has past what was told, and return the ids of the
+    new ones, to be tried now. May be run by several at once.
     """
     made: list[str] = []
     try:
@@ -116,9 +116,9 @@ def announce(house: House, game_id: str) -> list[str]:
     return made
 
 
-def sweep_news(house: House) -> list[str]:
-    """Return games that were noted some seconds ago and of which not all has been told; forget the
-    others.
+def sweep_news(house: House) -> list[tuple[str, int]]:
+    """Return games, and their versions, that were noted some seconds ago and of which not all has
+    been told; forget the others.
     """
     behind = []
     until_s = house.clock() - SETTLED_S
@@ -128,7 +128,7 @@ def sweep_news(house: House) -> list[str]:
         if loaded is None or (told is not None and told >= loaded.version):
             house.store.unmark_waiting(game_id, until_s, NEWS)
         else:
-            behind.append(game_id)
+            behind.append((game_id, loaded.version))
     return behind
 
 
@@ -201,7 +201,7 @@ def _turn_started(game: Game, version: int, seat: int) -> _Message:
 
 
 def _deliver(house: House, game: Game, hooks: list[Hook], message: _Message, at: str) -> list[str]:
-    """Make a delivery for each hook that wants the message; return their ids."""
+    """Make a delivery for each hook that wants the message; return the ids of the new ones."""
     made = []
     for hook in hooks:
         is_before = hook.scope == "app" and at < hook.since
@@ -220,9 +220,11 @@ def _deliver(house: House, game: Game, hooks: list[Hook], message: _Message, at:
         }
         name = f"delivery-{hook.scope}-{message.event}-{message.name}"
         key = RequestKey(name, "")
-        delivery_id, _ = house.store.new_task(game.id, DELIVERY, document, DELIVERY_TTL_S, key)
-        lease(house, game.id, delivery_id)
-        made.append(delivery_id)
+        delivery_id, known = house.store.new_task(game.id, DELIVERY, document, DELIVERY_TTL_S, key)
+        # One that was made before is noted still, unless its maker died just then.
+        house.store.note_due(DELIVERIES, _place(game.id, delivery_id), house.clock() + LEASE_S)
+        if known is None:
+            made.append(delivery_id)
     return made
 
 

@@ -94,7 +94,7 @@ def test_what_is_told_twice_is_made_once() -> None:
     assert announce(table.house, table.game_id) == []
     table.store.set_announced(table.game_id, 5)
 
-    assert set(announce(table.house, table.game_id)) < set(made)
+    assert announce(table.house, table.game_id) == []
     assert len(deliveries(table)) == len(made)
 
 
@@ -194,7 +194,7 @@ def test_a_hint_is_told_without_what_it_says() -> None:
 
     assert (job.queue, job.job) == ("webhooks", HINT_NEWS_JOB)
     (delivery,) = deliveries(table)
-    assert again == ["d1"]
+    assert again == []
     assert delivery["event"] == "hint.finished"
     assert "KD" not in json.dumps(delivery)
     assert HINT == "hint"
@@ -238,7 +238,7 @@ def test_news_are_noted_before_and_called_for_after_each_change() -> None:
     table = hooked_table()
     (job,) = table.queue.waiting
 
-    assert (job.queue, job.job, job.job_id) == ("webhooks", ANNOUNCE_JOB, f"news-{table.game_id}")
+    assert (job.queue, job.job, job.job_id) == ("webhooks", ANNOUNCE_JOB, f"news-{table.game_id}-0")
     assert table.store.waiting_games(table.clock(), 9, "news") == [table.game_id]
 
 

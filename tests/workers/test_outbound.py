@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +98,27 @@ def test_the_resolver_of_the_system_is_checked_too(receiver: Receiver) -> None:
         with pytest.raises(NotReached, match="address not allowed"):
             send(f"http://{host}:{receiver.port}/", any_address=False)
     assert receiver.got == []
+
+
+def test_the_certificate_is_held_against_the_hosts_name() -> None:
+    """Though the connection goes to an address; one of another host, or of nobody, is refused."""
+    pem = Path(__file__).parent / "samples" / "hooks.example.pem"
+    offered = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    offered.load_cert_chain(pem)
+    trusting = ssl.create_default_context(cafile=str(pem))
+    with receiving(offered) as receiver:
+
+        def send_to(host: str, tls: ssl.SSLContext | None) -> Reply:
+            url = f"https://{host}:{receiver.port}/"
+            return send(url, tls=tls, resolve=lambda _host, _port: ["127.0.0.1"])
+
+        assert send_to("hooks.example", trusting).status == 204
+        for host, tls in (("other.example", trusting), ("hooks.example", None)):
+            with pytest.raises(NotReached, match="certificate"):
+                send_to(host, tls)
+        (posted,) = receiver.got
+
+    assert posted.headers["host"] == f"hooks.example:{receiver.port}"
 
 
 def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
