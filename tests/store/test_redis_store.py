@@ -111,19 +111,20 @@ def test_an_expired_task_was_there(store: RedisStore, redis: redis_py.Redis) -> 
 def test_every_key_is_in_the_table_and_but_for_four_each_has_a_time_to_live(
     store: RedisStore, redis: redis_py.Redis
 ) -> None:
-    """The keys of apps, which this store does not write, apart."""
+    """The keys of apps and their limits, which this store does not write, apart."""
     store.index_game("app", "g", 1000)
     store.mark_waiting("g", 10)
     store.note_due("clock", "g", 10)
     store.set_announced("g", 1)
     store.set_webhook("app", {"url": "..."})
+    store.note_job("app", "job", 10)
     make_game(store)
     store.commit(Commit("g", 2, "playing", {}, entry(2), KEY, {"a": 1}))
     store.new_task("g", "hint", QUEUED, 50, RequestKey("other", "print"))
 
     found = sorted(key.decode() for key in redis.scan_iter())
 
-    table = re.findall(r"^\| `(prs:(?!appkey)\S+)` ", keys.__doc__ or "", re.MULTILINE)
+    table = re.findall(r"^\| `(prs:(?!appkey|limit)\S+)` ", keys.__doc__ or "", re.MULTILINE)
     fillings = {"{GAME}": "{g}", "{SCOPE}": "{g}", "{APP}": "{app}", "KIND": "hint", "ID": "h1"}
     fillings |= {"WHAT": "bots", "AGENDA": "clock"}
     expected = set()
