@@ -6,6 +6,7 @@ from service.api.resource import Answers, Body, Call, Resource, json_answer
 from service.api.schemas.hooks import WebhookRequest
 from service.api.schemas.queries import DeliveriesQuery
 from service.api.schemas.webhooks import DeliveryPage, Webhook
+from service.games.access import ADMIN
 from service.games.webhooks import drop_webhook, list_deliveries, read_webhook, set_webhook
 
 resource = Resource("webhooks", __name__, description="Telling other services what happens")
@@ -34,6 +35,7 @@ resource = Resource("webhooks", __name__, description="Telling other services wh
         Answers(201, "There was none before", Webhook),
     ],
     problems=(403,),
+    scope=ADMIN,
 )
 def put(call: Call) -> Response:
     """Set the app's webhook.
@@ -55,6 +57,7 @@ def put(call: Call) -> Response:
     callers=("appKey",),
     answers=[Answers(200, "The webhook, without its secret", Webhook)],
     problems=(403, 404),
+    scope=ADMIN,
 )
 def read(call: Call) -> Response:
     """Read the app's webhook."""
@@ -68,6 +71,7 @@ def read(call: Call) -> Response:
     callers=("appKey",),
     answers=[Answers(204, "There is none any more")],
     problems=(403, 404),
+    scope=ADMIN,
 )
 def drop(call: Call) -> Response:
     """Take the app's webhook away.

@@ -183,6 +183,9 @@ REACHES = [
     ("GET", "/positions/hints/p1", "hints"),
     ("POST", "/games/x/review", "hints"),
     ("GET", "/games/x/review", "hints"),
+    ("PUT", "/webhook", "admin"),
+    ("GET", "/webhook", "admin"),
+    ("DELETE", "/webhook", "admin"),
 ]
 
 
