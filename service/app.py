@@ -29,6 +29,7 @@ from service.api import (
 from service.api.auth import AppKeys
 from service.api.cors import allow_origins
 from service.api.document import make_document
+from service.api.figures import FiguresCollector
 from service.api.limiting import limits_of, show_limits
 from service.api.observing import Metrics, observe_requests
 from service.api.problem import register_problems
@@ -39,6 +40,7 @@ from service.games.limits import Limits
 from service.games.ports import GameStore, JobQueue
 from service.jobqueue import RqQueue
 from service.store.app_keys import RedisAppKeys
+from service.store.figures import Figures
 from service.store.limits import redis_limits
 from service.store.redis_store import RedisStore, connect
 
@@ -57,6 +59,7 @@ RESOURCES = (
     rules.resource,
     system.resource,
 )
+FIGURES_TIMEOUT_S = 0.5
 HEADERS = (
     # Answers hold a player's hand: nobody on the way may keep them.
     ("Cache-Control", "no-store"),
@@ -104,7 +107,9 @@ def create_app(
         )
         keys = keys or RedisAppKeys(client)
         limits = limits or redis_limits(client, clock)
+    figures = None
     if queue is None:
+        figures = FiguresCollector(_figures(settings), clock)
         queue = RqQueue(
             connect(settings.queue_redis_url, settings.redis_timeout_s),
             max_queued_jobs=settings.max_queued_jobs,
@@ -116,7 +121,7 @@ def create_app(
     # Neither redirects to another spelling of a path: their answers would be HTML pages.
     app.url_map.strict_slashes = False
     app.url_map.merge_slashes = False
-    metrics = Metrics()
+    metrics = Metrics(figures)
     app.extensions["persian_rummy"] = Parts(
         house=House(
             store,
@@ -149,6 +154,14 @@ def create_app(
     app.register_blueprint(web.pages)
     app.register_blueprint(system.pages)
     return app
+
+
+def _figures(settings: Settings) -> Figures:
+    """Return where `/metrics` reads what lies in Redis, for which it does not wait long."""
+    patience_s = min(settings.redis_timeout_s, FIGURES_TIMEOUT_S)
+    return Figures(
+        connect(settings.redis_url, patience_s), connect(settings.queue_redis_url, patience_s)
+    )
 
 
 def _put_headers(answer: Response) -> Response:

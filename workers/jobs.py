@@ -15,6 +15,7 @@ from typing import Any
 from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB, UNDER_WAY
 from service.games.changing import BOT_TURN_JOB, OVERDUE_JOB, load_game
 from service.games.clocks import MOST_MISSED, is_overdue, missed_turns, timeout_level
+from service.games.counting import searched, thought
 from service.games.errors import (
     ActionRefused,
     Conflict,
@@ -60,7 +61,8 @@ def play_bot_turn(game_id: str, seat: int, version: int) -> dict[str, Any]:
             break
         if game.bot_to_move != seat:
             break
-        player = player or TurnPlayer(BOTS[game.seats[seat].level or ""])
+        level = game.seats[seat].level or ""
+        player = player or TurnPlayer(BOTS[level], level)
         played = play_step(here, game_id, at, view, player, "bot")
         if played is None:
             player = None
@@ -95,7 +97,8 @@ def finish_overdue_turn(
         is_due = is_overdue(game, here.clock())
         if game.turn_version != turn_version or not (is_due or is_forced):
             break
-        player = player or TurnPlayer(BOTS[timeout_level(game, seat)])
+        level = timeout_level(game, seat)
+        player = player or TurnPlayer(BOTS[level], level)
         by = "bot" if is_forced else "clock"
         played = play_step(here, game_id, at, view, player, by)
         if played is None:
@@ -137,6 +140,7 @@ def play_step(
         iterations=decision.iterations,
         thought_ms=round(1000 * thought_s, 1),
     )
+    here.store.count(thought(player.level, thought_s, decision.iterations))
     event: dict[str, Any] = outcome.body["action"]
     return event
 
@@ -155,7 +159,7 @@ def play_bot_move(
     if events:
         version = events[-1]["version"]
     document["status"] = "running"
-    player = TurnPlayer(BOTS[level])
+    player = TurnPlayer(BOTS[level], level)
     try:
         for _ in range(MOST_STEPS):
             at, view, game = seat_view(here, game_id, seat)
@@ -208,6 +212,7 @@ def give_hint(
     if finished["status"] in ("done", "failed"):
         tell_of_hint(here, finished)
     search = finished["search"] or {}
+    here.store.count(searched("hint", search.get("iterations", 0)))
     log.info("hint_given", task=task_id, scope=scope, status=finished["status"], **search)
     return {"status": finished["status"]}
 
@@ -233,6 +238,8 @@ def advise_on_positions(
         now=here.now,
         clock=time.monotonic,
     )
+    searches = [hint.get("search") or {} for hint in finished["hints"] or [finished]]
+    here.store.count(searched("position", sum(each.get("iterations", 0) for each in searches)))
     log.info("positions_advised", task=task_id, scope=scope, status=finished["status"])
     return {"status": finished["status"]}
 
@@ -260,5 +267,6 @@ def review_game(scope: str, task_id: str, options: dict[str, Any]) -> dict[str, 
         clock=time.monotonic,
     )
     search = finished["search"] or {}
+    here.store.count(searched("review", search.get("iterations", 0)))
     log.info("game_reviewed", task=task_id, scope=scope, status=finished["status"], **search)
     return {"status": finished["status"]}

@@ -19,6 +19,7 @@ from prometheus_client import (
     generate_latest,
     multiprocess,
 )
+from prometheus_client.registry import Collector
 
 from service.api.auth import shown_name
 from service.logs import get_logger
@@ -34,9 +35,15 @@ log = get_logger(__name__)
 class Metrics:
     """The counters of one app."""
 
-    def __init__(self) -> None:
-        """Make the counters, in a registry of their own: apps of one process are kept apart."""
+    def __init__(self, figures: Collector | None = None) -> None:
+        """Make the counters, in a registry of their own: apps of one process are kept apart.
+
+        `figures` are told beside them; they are not of this process.
+        """
         self.registry = CollectorRegistry()
+        self._figures = figures
+        if figures is not None:
+            self.registry.register(figures)
         self._requests = Counter(
             "persian_rummy_http_requests",
             "Requests answered.",
@@ -84,6 +91,8 @@ class Metrics:
             return generate_latest(self.registry)
         everything = CollectorRegistry()
         multiprocess.MultiProcessCollector(everything)  # type: ignore[no-untyped-call]
+        if self._figures is not None:
+            everything.register(self._figures)
         return generate_latest(everything)
 
 

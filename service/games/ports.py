@@ -219,6 +219,9 @@ class GameStore(Protocol):
         from memory, though the store be away.
         """
 
+    def count(self, amounts: Mapping[str, float]) -> None:
+        """Add to the counters for operators; while the store is away nothing is counted."""
+
     def ping(self) -> None:
         """Return when the store answers."""
 

@@ -15,6 +15,7 @@
 | `prs:appkey:HASH` | hash `app` `created_at` `scopes` `test` | none: until revoked | the same two |
 | `prs:appkeys` | set of the hashes of app keys | none | create, revoke app key |
 | `prs:app:{APP}:jobs` | sorted set of job ids, by s since 1970 | `JOBS_TTL_S` | note, forget jobs |
+| `prs:metrics` | hash of counters | none | count |
 | `prs:limit:BUCKET:HASH:MINUTE` | counter of requests | two minutes | take from a bucket |
 
 Each write begins the time to live anew, a cancelling excepted. The fields:
@@ -34,6 +35,8 @@ which is named as its log is; on `prs:wake:...` nothing, to wake one reader. The
 PREFIX = "prs:"
 APP_KEYS = f"{PREFIX}appkeys"
 LIMITS_PREFIX = f"{PREFIX}limit"
+COUNTERS = f"{PREFIX}metrics"
+"""What is counted for operators, by the names of `service/games/counting.py`."""
 JOBS_TTL_S = 86_400
 """After the last job that an app has asked for: longer than any runs."""
 LOOK_BACK = 10

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
+from service.games.counting import game_event
 from service.games.errors import QueueFull, StoreUnavailable
 from service.games.ports import (
     BOTS,
@@ -96,6 +97,7 @@ class MemoryStore:
     ) -> None:
         """Begin empty; `clock`, in seconds, says when things expire."""
         self.is_away = False
+        self.counters: dict[str, float] = {}
         self._has_ended = False
         self._finished_ttl_s = finished_ttl_s
         self._idle_ttl_s = idle_ttl_s
@@ -157,6 +159,7 @@ class MemoryStore:
                 answer = _StoredAnswer(commit.key.fingerprint, body)
                 self._answers.put(answer, self._idempotency_ttl_s, commit.game_id, commit.key.name)
             self._changed.notify_all()
+            self.count(game_event(commit.version, commit.status))
             return CommitResult(is_done=True)
 
     def read_log(self, game_id: str, since: int, limit: int = 1000) -> list[Document]:
@@ -384,6 +387,13 @@ class MemoryStore:
         """Tell whether an app has a webhook."""
         with self._open():
             return app in self._webhooks
+
+    def count(self, amounts: Mapping[str, float]) -> None:
+        """Add to the counters for operators; while the store is away nothing is counted."""
+        with self._changed:
+            if not self.is_away:
+                for name, amount in amounts.items():
+                    self.counters[name] = self.counters.get(name, 0.0) + amount
 
 
 @dataclass(frozen=True, slots=True)

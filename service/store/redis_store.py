@@ -14,7 +14,8 @@ request fails fast; the next request finds Redis again by itself.
 
 import os
 import time
-from contextlib import closing
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from importlib import resources
 from typing import Any
 
@@ -25,6 +26,8 @@ from redis.commands.core import Script
 from redis.exceptions import ConnectionError
 from redis.retry import Retry
 
+from service.games.counting import game_event
+from service.games.errors import StoreUnavailable
 from service.games.ports import (
     BOTS,
     Answer,
@@ -38,6 +41,7 @@ from service.games.ports import (
 )
 from service.store import keys
 from service.store.errors import store_errors
+from service.store.figures import count
 from service.store.news import News
 
 MAX_CONNECTIONS = 10_000
@@ -143,7 +147,10 @@ class RedisStore:
             result = self._commit(keys=script_keys, args=arguments)
         if result[0] == b"answered":
             return CommitResult(is_done=False, answer=_answer(result[1], result[2]))
-        return CommitResult(is_done=result[0] == b"done")
+        is_done = result[0] == b"done"
+        if is_done:
+            self.count(game_event(commit.version, commit.status))
+        return CommitResult(is_done=is_done)
 
     def _ttl_s(self, status: str) -> int:
         is_over = status in ("finished", "abandoned")
@@ -406,6 +413,14 @@ class RedisStore:
                 self._hooked_apps.clear()
             self._hooked_apps[app] = (time.monotonic() + REMEMBERED_S, is_there)
         return is_there
+
+    # For operators.
+
+    def count(self, amounts: Mapping[str, float]) -> None:
+        """Add to the counters for operators; while the store is away nothing is counted."""
+        if amounts:
+            with suppress(StoreUnavailable):
+                count(self._client, amounts)
 
 
 def _version_in_range(version: int) -> int:

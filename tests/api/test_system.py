@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import redis as redis_py
 
 from service.store.memory import MemoryQueue, MemoryStore
 from tests.api.client import ApiClient, Table
@@ -149,3 +150,30 @@ def test_processes_count_together(tmp_path: Path) -> None:
 
     labels = 'method="GET",route="/healthz",status="200"'
     assert f"persian_rummy_http_requests_total{{{labels}}} 5.0" in run.stdout
+
+
+SCRAPE_REDIS = """
+from service.app import create_app
+app = create_app()
+for _ in range(2):
+    text = app.test_client().get("/metrics").get_data(as_text=True)
+print(text)
+"""
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_what_lies_in_redis_is_told_once_whatever_the_processes(
+    redis: redis_py.Redis, redis_url: str, tmp_path: Path, is_shared: bool
+) -> None:
+    """/metrics: the queues' figures are those of the one Redis, not added up over processes."""
+    redis.rpush("rq:queue:bots", "a", "b", "c")
+    env = {**os.environ, "REDIS_URL": redis_url}
+    if is_shared:
+        env["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path)
+    for _ in range(2):
+        command = [sys.executable, "-c", SCRAPE_REDIS]
+        run = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+
+    assert run.stdout.count('persian_rummy_jobs_queued{queue="bots"} 3.0') == 1
+    assert run.stdout.count('persian_rummy_workers{queue="reviews"} 0.0') == 1
+    assert "persian_rummy_games_waiting_for_bot 0.0" in run.stdout

@@ -108,7 +108,7 @@ def test_an_expired_task_was_there(store: RedisStore, redis: redis_py.Redis) -> 
     assert store.was_task("g", "hint", "h1")
 
 
-def test_every_key_is_in_the_table_and_but_for_four_each_has_a_time_to_live(
+def test_every_key_is_in_the_table_and_but_for_five_each_has_a_time_to_live(
     store: RedisStore, redis: redis_py.Redis
 ) -> None:
     """The keys of apps and their limits, which this store does not write, apart."""
@@ -137,7 +137,8 @@ def test_every_key_is_in_the_table_and_but_for_four_each_has_a_time_to_live(
         "prs:agenda:clock",
         "prs:app:{app}:games",
         "prs:app:{app}:webhook",
-        "prs:waiting:bots",
+        "prs:metrics",
+            "prs:waiting:bots",
     ]
 
 

@@ -29,6 +29,7 @@ from service.games.house import House
 from service.games.playing import play_for_bot, seat_view
 from service.rules.notation import action_from_json
 from service.rules.view import view_to_json
+from service.store.figures import Figures
 from tests.workers.tables import (
     APP,
     four_people,
@@ -99,6 +100,19 @@ def test_a_bots_turn_is_played_to_its_end(here: House) -> None:
     assert {(seat, "bot")} == {(entry["seat"], entry["by"]) for entry in turn}
     assert [False] * (len(turn) - 1) + [True] == [jobs.ends_turn(entry) for entry in turn]
     assert 2 == turn_of(here, game_id)
+
+
+def test_what_bots_think_is_counted_by_level(here: House, redis: redis_py.Redis) -> None:
+    """Each action once, for `/metrics`."""
+    game_id, seat, version = a_bots_turn(here)
+
+    steps = jobs.play_bot_turn(game_id, seat, version)["steps"]
+
+    counters = Figures(redis, redis).counters()
+    thoughts = [name for name in counters if name.startswith("thought:")]
+    assert steps == sum(counters[name] for name in thoughts)
+    assert {"greedy"} == {name.split(":")[1] for name in thoughts}
+    assert counters["thought_s:greedy"] > 0
 
 
 def test_the_job_as_queued_plays_the_turn(here: House, redis: redis_py.Redis) -> None:

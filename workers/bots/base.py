@@ -39,6 +39,8 @@ class TurnPlayer:
     """Plays a bot action by action, asking it again only when what it decided is played."""
 
     bot: Bot
+    level: str = ""
+    """The bot's name, for those who count."""
     _planned: tuple[Action, ...] = ()
     _turn: tuple[int, int] | None = None
 
