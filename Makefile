@@ -16,7 +16,7 @@ COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
-.PHONY: help run demo test test-web lint format openapi bench bench-search arena strength constraints clean \
+.PHONY: help run demo test test-web lint format openapi bench bench-search arena strength faults constraints clean \
 	chart-tools chart-check image-check
 
 help: ## List the targets
@@ -69,6 +69,9 @@ image-check: $(VENV)/.dev-stamp ## Build the image and run it: needs Linux, root
 
 strength: $(VENV)/.dev-stamp ## Measure the levels against frozen opponents: minutes to hours, STRENGTH_PAIRS=140
 	$(BIN)/python -m pytest tests/strength -m bench -s $(PYTEST_ARGS)
+
+faults: $(VENV)/.dev-stamp ## Kill, hang, stop parts under clients at play, then check all they saw; FAULTS_S=120
+	FAULTS_S=$${FAULTS_S:-120} $(BIN)/python -m pytest tests/faults/test_checker.py -s $(PYTEST_ARGS)
 
 constraints: $(LOCK)/.stamp ## Pin all parts anew; UPGRADE=--upgrade takes the newest that fit
 	cp constraints.txt $(LOCK)/all.txt
