@@ -10,9 +10,12 @@ import shlex
 import pytest
 import yaml
 
+from service.api.figures import FiguresCollector
 from service.app import create_app
 from service.config import Settings, variable_of
+from service.store.figures import Figures
 from service.store.memory import MemoryStore
+from service.store.redis_store import connect
 from tests.deploy import charts
 from tests.deploy.charts import CHART, CI_FILES, ROOT, of_kind, pod_specs
 from workers.main import QUEUES
@@ -242,8 +245,10 @@ def exported_metrics():
     """Return the names of what the code exports, as Prometheus stores them."""
     app = create_app(Settings(), store=MemoryStore())
     registry = app.extensions["persian_rummy"].metrics.registry
+    client = connect("redis://127.0.0.1:1/0", 0.1)
+    of_redis = FiguresCollector(Figures(client, client)).describe()
     names = set()
-    for metric in registry.collect():
+    for metric in [*registry.collect(), *of_redis]:
         endings = {
             "counter": ("_total",),
             "histogram": ("_bucket", "_sum", "_count"),

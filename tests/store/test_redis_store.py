@@ -138,7 +138,7 @@ def test_every_key_is_in_the_table_and_but_for_five_each_has_a_time_to_live(
         "prs:app:{app}:games",
         "prs:app:{app}:webhook",
         "prs:metrics",
-            "prs:waiting:bots",
+        "prs:waiting:bots",
     ]
 
 
