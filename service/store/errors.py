@@ -28,3 +28,9 @@ def store_errors() -> Iterator[None]:
         if any(word in str(error) for word in _REFUSALS):
             raise StoreUnavailable from error
         raise
+
+
+def is_full(error: StoreUnavailable) -> bool:
+    """Tell whether Redis is there and only takes nothing more: what it has can be read."""
+    cause = error.__cause__
+    return isinstance(cause, OutOfMemoryError) or "OOM " in str(cause)

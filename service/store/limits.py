@@ -14,8 +14,9 @@ from collections.abc import Callable
 import redis
 from limits.storage import MemoryStorage, RedisStorage, Storage
 
+from service.games.errors import StoreUnavailable
 from service.games.limits import WINDOW_S, Allowance
-from service.store.errors import store_errors
+from service.store.errors import is_full, store_errors
 from service.store.keys import LIMITS_PREFIX
 
 
@@ -31,8 +32,13 @@ class KeyLimits:
         """Take one from the bucket of `who`, which holds `limit` a minute."""
         now_s = self._clock()
         minute = int(now_s // WINDOW_S)
-        with store_errors():
-            used = self._storage.incr(f"{bucket}:{who}:{minute}", 2 * WINDOW_S)
+        try:
+            with store_errors():
+                used = self._storage.incr(f"{bucket}:{who}:{minute}", 2 * WINDOW_S)
+        except StoreUnavailable as error:
+            if not is_full(error):
+                raise
+            used = 0
         reset_s = max(1, round((minute + 1) * WINDOW_S - now_s))
         return Allowance(bucket, limit, max(limit - used, 0), reset_s, is_allowed=used <= limit)
 
