@@ -9,6 +9,7 @@ PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := .cache/lock
+CLIENTS := .cache/clients
 TOOLS := .cache/tools
 # For every platform and for Python 3.11 on, and nothing in the file about where a part came from.
 COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
@@ -17,7 +18,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
 .PHONY: help run demo test test-web lint format openapi bench bench-search arena strength faults constraints clean \
-	chart-tools chart-check image-check
+	clients chart-tools chart-check image-check
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +73,9 @@ strength: $(VENV)/.dev-stamp ## Measure the levels against frozen opponents: min
 
 faults: $(VENV)/.dev-stamp ## Kill, hang, stop parts under clients at play, then check all they saw; FAULTS_S=120
 	FAULTS_S=$${FAULTS_S:-120} $(BIN)/python -m pytest tests/faults/test_checker.py -s $(PYTEST_ARGS)
+
+clients: $(CLIENTS)/.stamp ## Generate clients from openapi.yaml, compile them, play a game with each
+	CLIENT_TOOLS=$(CLIENTS) $(BIN)/python -m pytest tests/clients $(PYTEST_ARGS)
 
 constraints: $(LOCK)/.stamp ## Pin all parts anew; UPGRADE=--upgrade takes the newest that fit
 	cp constraints.txt $(LOCK)/all.txt
@@ -129,4 +133,16 @@ $(TOOLS)/.stamp: tests/deploy/tools.txt tests/deploy/tools.py $(VENV)/.dev-stamp
 $(LOCK)/.stamp: $(VENV)/.made-stamp
 	@$(BIN)/python -m venv --clear $(LOCK)
 	@$(LOCK)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
+	@touch $@
+
+# The generators want parts that clash with ours, and Node 20 or newer.
+$(CLIENTS)/.stamp: tests/clients/package.json tests/clients/requirements.txt $(VENV)/.dev-stamp
+	@command -v npm > /dev/null || { \
+		echo "The TypeScript client needs npm and Node 20 or newer: install nodejs."; exit 1; }
+	@mkdir -p $(CLIENTS)
+	@$(BIN)/python -m venv --clear $(CLIENTS)/venv
+	@$(CLIENTS)/venv/bin/python -m pip install -qq --disable-pip-version-check \
+		-r tests/clients/requirements.txt
+	@cp tests/clients/package.json $(CLIENTS)/
+	@cd $(CLIENTS) && npm install --silent --no-audit --no-fund --no-package-lock
 	@touch $@
