@@ -40,9 +40,10 @@ from service.games.limits import Limits
 from service.games.ports import GameStore, JobQueue
 from service.jobqueue import RqQueue
 from service.store.app_keys import RedisAppKeys
+from service.store.connecting import connect
 from service.store.figures import Figures
 from service.store.limits import redis_limits
-from service.store.redis_store import RedisStore, connect
+from service.store.redis_store import RedisStore
 
 RESOURCES = (
     games.resource,
@@ -104,6 +105,8 @@ def create_app(
             finished_ttl_s=settings.finished_ttl_s,
             idle_ttl_s=settings.idle_ttl_s,
             idempotency_ttl_s=settings.idempotency_ttl_s,
+            wait_replicas=settings.wait_replicas,
+            wait_s=settings.redis_timeout_s / 2,
         )
         keys = keys or RedisAppKeys(client)
         limits = limits or redis_limits(client, clock)

@@ -185,7 +185,7 @@ def _app_keys(data_dir: Path) -> Iterator[RedisAppKeys]:
     """Give the keys in the Redis that the service uses; errors become sentences for a person."""
     from service.games.errors import StoreUnavailable
     from service.store.app_keys import BadAppName, RedisAppKeys
-    from service.store.redis_store import connect
+    from service.store.connecting import connect
 
     try:
         settings = Settings.from_env()
@@ -261,12 +261,14 @@ def _check_redis(settings: Settings, *, ours: bool) -> None:
     """Raise NotStarted when a Redis that others run, and that we were told to use, is away."""
     import redis
 
+    from service.store.connecting import connect
+
     wanted = {"REDIS_URL": settings.redis_url, "QUEUE_REDIS_URL": settings.queue_redis_url}
     for variable, url in wanted.items():
         if ours and url == settings.redis_url:
             continue
         try:
-            with redis.Redis.from_url(url, socket_timeout=settings.redis_timeout_s) as client:
+            with connect(url, settings.redis_timeout_s) as client:
                 client.ping()
         except redis.RedisError as error:
             raise NotStarted(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 Auth = Literal["optional", "required"]
 WebhookAddresses = Literal["public", "any"]
@@ -21,6 +21,8 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 PREFIX = "PERSIAN_RUMMY_"
 DAY_S = 24 * 60 * 60
+SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
+SENTINEL_PORT = 26379
 
 
 class ConfigError(ValueError):
@@ -51,7 +53,8 @@ class Settings:
     """``required``: every caller needs an app key; ``optional``: without one it is ``local``."""
 
     redis_url: str = "redis://127.0.0.1:6379/0"
-    """Where the games are: ``redis://``, ``rediss://`` or ``unix:///path/redis.sock?db=0``."""
+    """Where the games are: ``redis://``, ``rediss://``, ``unix:///path/redis.sock?db=0``, or by
+    Sentinels: ``redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB`` (``SentinelUrl``)."""
 
     queue_redis_url: str = "redis://127.0.0.1:6379/0"
     """Where the queues are, the same forms; ``redis_url`` unless given."""
@@ -120,6 +123,10 @@ class Settings:
     numba_cache_dir: str = ""
     """Folder of the compiled kernels, writable; empty: the workers choose one."""
 
+    wait_replicas: int = 0
+    """Replicas that must have a change of a game before it is acknowledged; 0 to 9. With less than
+    all that a failover may choose from, what was acknowledged can still be lost."""
+
     redis_timeout_s: float = 2.0
     """Seconds to wait for Redis before a request is answered 503; 0.05 to 60."""
 
@@ -162,7 +169,63 @@ def without_password(url: str) -> str:
     'redis://***@cache:6379/0'
     """
     without_user = re.sub(r"//[^/?#]*@", "//***@", url)
-    return re.sub(r"(?<=[?&]password=)[^&#]*", "***", without_user)
+    return re.sub(r"([?&](?:sentinel_)?password=)[^&#]*", r"\1***", without_user)
+
+
+@dataclass(frozen=True, slots=True)
+class SentinelUrl:
+    """A Redis that Sentinels know the address of."""
+
+    sentinels: tuple[tuple[str, int], ...]
+    """Host and port of each."""
+    service: str
+    """What they call the master."""
+    database: int
+    is_tls: bool
+    """Whether Redis and the Sentinels are talked to over TLS."""
+    username: str
+    """At Redis; empty for none, as is the password."""
+    password: str
+    options: Mapping[str, str]
+    """``sentinel_username``, ``sentinel_password``, ``ssl_ca_certs``, as far as given."""
+
+    @classmethod
+    def parse(cls, url: str) -> SentinelUrl | None:
+        """Read ``redis+sentinel://[[USER]:PASSWORD@]HOST[:PORT],…/SERVICE[/DB][?OPTIONS]``.
+
+        None for a URL of another scheme; raises ValueError for one that is no such URL. With
+        ``rediss+sentinel`` all is TLS.
+
+        >>> SentinelUrl.parse("redis+sentinel://a,b:26380/games/1").sentinels
+        (('a', 26379), ('b', 26380))
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in SENTINEL_SCHEMES:
+            return None
+        login, _, hosts = parts.netloc.rpartition("@")
+        username, _, password = login.partition(":")
+        service, _, database = parts.path.removeprefix("/").partition("/")
+        options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
+        if options.keys() - {"sentinel_username", "sentinel_password", "ssl_ca_certs"}:
+            raise ValueError("an option that is not known")
+        if not re.fullmatch(r"[A-Za-z0-9._-]+", service) or not re.fullmatch(r"\d{0,3}", database):
+            raise ValueError("no service, or no database")
+        return cls(
+            tuple(map(_host_and_port, hosts.split(","))),
+            service,
+            int(database or 0),
+            parts.scheme.startswith("rediss"),
+            unquote(username),
+            unquote(password),
+            options,
+        )
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or parts.netloc != text or "@" in text:
+        raise ValueError("no host")
+    return parts.hostname, parts.port or SENTINEL_PORT
 
 
 def _whole(low: int, high: int) -> Callable[[str, str], int]:
@@ -204,8 +267,13 @@ def _one_of(*choices: str) -> Callable[[str, str], str]:
 
 
 def _redis_url(variable: str, text: str) -> str:
-    allowed = "redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH?db=DB"
+    allowed = (
+        "redis://HOST:PORT/DB, rediss://HOST:PORT/DB, unix:///PATH?db=DB or "
+        "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB"
+    )
     try:
+        if SentinelUrl.parse(text) is not None:
+            return text
         parts = urlsplit(text)
         hosted = parts.scheme in ("redis", "rediss") and bool(parts.hostname)
         # Asking for the port is what checks it.
@@ -262,5 +330,6 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "cors_origins": _origins,
     "webhook_addresses": _one_of("public", "any"),
     "numba_cache_dir": _text,
+    "wait_replicas": _whole(0, 9),
     "redis_timeout_s": _number(0.05, 60),
 }

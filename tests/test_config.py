@@ -7,7 +7,7 @@ import inspect
 
 import pytest
 
-from service.config import ConfigError, Settings, variable_of, without_password
+from service.config import ConfigError, SentinelUrl, Settings, variable_of, without_password
 
 UNUSABLE = [
     ("PERSIAN_RUMMY_AUTH", "none"),
@@ -16,6 +16,13 @@ UNUSABLE = [
     ("REDIS_URL", "redis://127.0.0.1:port/0"),
     ("REDIS_URL", "unix:redis.sock"),
     ("QUEUE_REDIS_URL", "redis://"),
+    ("REDIS_URL", "redis+sentinel://a:26379,b:26379"),
+    ("REDIS_URL", "redis+sentinel:///games/0"),
+    ("REDIS_URL", "redis+sentinel://a:26379,/games/0"),
+    ("REDIS_URL", "redis+sentinel://a:port/games"),
+    ("REDIS_URL", "redis+sentinel://a/games/zero"),
+    ("REDIS_URL", "redis+sentinel://a/games?sentinel=b"),
+    ("PERSIAN_RUMMY_WAIT_REPLICAS", "-1"),
     ("PERSIAN_RUMMY_FINISHED_TTL_S", "0"),
     ("PERSIAN_RUMMY_IDLE_TTL_S", "7d"),
     ("PERSIAN_RUMMY_HINT_TTL_S", "-1"),
@@ -81,6 +88,7 @@ def test_every_variable_is_read():
             "PERSIAN_RUMMY_CORS_ORIGINS": "https://example.org, http://127.0.0.1:3000",
             "PERSIAN_RUMMY_WEBHOOK_ADDRESSES": "any",
             "PERSIAN_RUMMY_NUMBA_CACHE_DIR": "/var/cache/kernels",
+            "PERSIAN_RUMMY_WAIT_REPLICAS": "1",
             "PERSIAN_RUMMY_REDIS_TIMEOUT_S": "0.5",
         }
     )
@@ -140,11 +148,36 @@ def test_a_password_is_neither_shown_nor_in_an_error():
         ("rediss://:p%40ss@[::1]:6379/0", "rediss://***@[::1]:6379/0"),
         ("unix:///run/redis.sock?db=0", "unix:///run/redis.sock?db=0"),
         ("unix:///run/redis.sock?password=pa55&db=0", "unix:///run/redis.sock?password=***&db=0"),
+        (
+            "redis+sentinel://u:p@a,b:1/games/0?sentinel_username=s&sentinel_password=pa55",
+            "redis+sentinel://***@a,b:1/games/0?sentinel_username=s&sentinel_password=***",
+        ),
     ],
 )
 def test_a_url_is_shown_without_its_password(url, shown):
     """User names go too: some providers put the key there."""
     assert shown == without_password(url)
+
+
+def test_a_url_of_sentinels_is_read():
+    """Hosts with or without a port, percent-encoded passwords, TLS, the Sentinels' own login."""
+    url = (
+        "rediss+sentinel://me:p%40%2Fs@s1.example.org,[::1]:26380/games-1/3"
+        "?sentinel_password=q%26&ssl_ca_certs=/etc/ca.crt"
+    )
+
+    read = SentinelUrl.parse(Settings.from_env({"REDIS_URL": url}).redis_url)
+
+    assert read == SentinelUrl(
+        (("s1.example.org", 26379), ("::1", 26380)),
+        "games-1",
+        3,
+        True,
+        "me",
+        "p@/s",
+        {"sentinel_password": "q&", "ssl_ca_certs": "/etc/ca.crt"},
+    )
+    assert SentinelUrl.parse("rediss://cache:6379/0") is None
 
 
 def test_settings_cannot_be_changed():

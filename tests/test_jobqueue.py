@@ -25,8 +25,8 @@ from service.embedded import RedisServer
 from service.games.errors import QueueFull, StoreUnavailable
 from service.games.ports import JobQueue
 from service.jobqueue import RqQueue
+from service.store.connecting import connect
 from service.store.memory import MemoryQueue
-from service.store.redis_store import connect
 
 ADD = "tests.queued_jobs.add"
 FAIL = "tests.queued_jobs.fail"
@@ -228,7 +228,7 @@ def test_a_running_job_that_gives_signs_of_life_keeps_its_id(
     queue: RqQueue, redis: redis_py.Redis
 ) -> None:
     queue.enqueue("bots", ADD, "job", {})
-    begin(redis, silent_s=3)
+    begin(redis, silent_s=1.5)
 
     assert not queue.enqueue("bots", ADD, "job", {})
 
@@ -362,7 +362,7 @@ def test_a_job_lost_with_its_killed_worker_is_soon_queued_again(
     while not queue.enqueue("bots", SLEEP, "job", arguments):
         time.sleep(0.1)
 
-    assert 3 < time.monotonic() - killed_at < 7
+    assert 1.5 < time.monotonic() - killed_at < 7
     assert waiting(redis) == ["job"]
 
 

@@ -9,7 +9,8 @@ from functools import cache
 from service.config import Settings
 from service.games.house import House
 from service.jobqueue import RqQueue
-from service.store.redis_store import RedisStore, connect
+from service.store.connecting import connect
+from service.store.redis_store import RedisStore
 
 
 @cache
@@ -23,6 +24,8 @@ def house() -> House:
         finished_ttl_s=settings.finished_ttl_s,
         idle_ttl_s=settings.idle_ttl_s,
         idempotency_ttl_s=settings.idempotency_ttl_s,
+        wait_replicas=settings.wait_replicas,
+        wait_s=settings.redis_timeout_s / 2,
     )
     queue = RqQueue(
         connect(settings.queue_redis_url, settings.redis_timeout_s),

@@ -30,6 +30,7 @@ from service.embedded import dying_with_parent
 from service.games.errors import Unavailable
 from service.games.sweeping import sweep_bots, sweep_clocks, sweep_webhooks
 from service.logs import configure_logs, get_logger
+from service.store.connecting import client_for
 from workers.house import house
 from workers.warmup import choose_cache, warm_up
 
@@ -107,7 +108,7 @@ def work(queue_name: str, settings: Settings) -> None:
     seconds = 0.0 if is_posting else warm_up(choose_cache(settings.numba_cache_dir))
     log.info("worker_warm", queue=queue_name, seconds=round(seconds, 2), settings=settings.public())
     sweeper = _start_sweeper() if queue_name == "bots" else None
-    connection = redis.Redis.from_url(
+    connection = client_for(
         settings.queue_redis_url,
         retry=Retry(ExponentialBackoff(cap=2, base=0.1), RECONNECTS),
         retry_on_error=[ConnectionError, TimeoutError],

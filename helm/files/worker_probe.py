@@ -16,7 +16,7 @@ from typing import Any
 import redis
 
 from service.config import Settings
-from service.store.redis_store import connect
+from service.store.connecting import connect
 
 SILENCE = timedelta(seconds=180)
 """An idle worker gives a sign every 5 s, one with a job every second."""

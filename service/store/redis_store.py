@@ -8,7 +8,7 @@ The log is a stream whose ids are the versions, so that readers resume by versio
 for more are woken by what a commit publishes (`news.py`).
 
 Every error that means "Redis is not there for us now" becomes `StoreUnavailable`, in one place.
-The client made by `connect` tries a broken connection once more and then gives up, so that a
+The client made by `connecting.py` tries a broken connection once more and then gives up, so that a
 request fails fast; the next request finds Redis again by itself.
 """
 
@@ -17,14 +17,11 @@ import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import redis
-from redis.backoff import ConstantBackoff
 from redis.commands.core import Script
-from redis.exceptions import ConnectionError
-from redis.retry import Retry
 
 from service.games.counting import game_event
 from service.games.errors import StoreUnavailable
@@ -44,32 +41,12 @@ from service.store.errors import store_errors
 from service.store.figures import count
 from service.store.news import News
 
-MAX_CONNECTIONS = 10_000
-"""Redis's own default limit."""
-IDLE_CHECK_S = 30
-"""A connection unused for longer is tried with a PING first: the peer may be gone unnoticed."""
 COMMIT_ID_BYTES = 9
 REMEMBERED_S = 5.0
 """How long a process may not notice that an app has set or dropped its webhook."""
 MOST_REMEMBERED = 10_000
 _LARGEST_VERSION = 2**62
 """Redis takes unsigned 64-bit numbers in stream ids; a client may send any."""
-
-
-def connect(url: str, timeout_s: float) -> redis.Redis:
-    """Return a client for `url`; nothing is opened yet.
-
-    A command waits at most `timeout_s` for its answer, and as long for the connection. A broken
-    connection is made anew once: after a restart of Redis all pooled ones are broken.
-    """
-    return redis.Redis.from_url(
-        url,
-        socket_timeout=timeout_s,
-        socket_connect_timeout=timeout_s,
-        retry=Retry(ConstantBackoff(0.05), 1, supported_errors=(ConnectionError,)),
-        health_check_interval=IDLE_CHECK_S,
-        max_connections=MAX_CONNECTIONS,
-    )
 
 
 def load_script(client: redis.Redis, name: str) -> Script:
@@ -89,13 +66,20 @@ class RedisStore:
         finished_ttl_s: int,
         idle_ttl_s: int,
         idempotency_ttl_s: int,
+        wait_replicas: int = 0,
+        wait_s: float = 1.0,
     ) -> None:
-        """Use `client`, which answers in bytes; nothing is sent yet."""
+        """Use `client`, which answers in bytes; nothing is sent yet.
+
+        A commit counts as done when `wait_replicas` replicas have it, for which it waits `wait_s`.
+        """
         # Its answers are typed as bytes or text, whichever a client may have been made for.
         self._client: Any = client
         self._finished_ttl_s = finished_ttl_s
         self._idle_ttl_s = idle_ttl_s
         self._idempotency_ttl_s = idempotency_ttl_s
+        self._wait_replicas = wait_replicas
+        self._wait_ms = max(round(1000 * wait_s), 1)
         self._commit = load_script(client, "commit")
         self._new_task = load_script(client, "new_task")
         self._save_task = load_script(client, "save_task")
@@ -144,13 +128,29 @@ class RedisStore:
             body = orjson.dumps(commit.answer)
             arguments += [commit.key.fingerprint, body, self._idempotency_ttl_s]
         with store_errors():
-            result = self._commit(keys=script_keys, args=arguments)
+            result = self._run_commit(script_keys, arguments)
         if result[0] == b"answered":
             return CommitResult(is_done=False, answer=_answer(result[1], result[2]))
         is_done = result[0] == b"done"
         if is_done:
             self.count(game_event(commit.version, commit.status))
         return CommitResult(is_done=is_done)
+
+    def _run_commit(self, script_keys: list[str], arguments: list[Any]) -> list[Any]:
+        """Run the script; with replicas to wait for, on a connection that then waits.
+
+        Where too few have it in time, the change stands but is not acknowledged: StoreUnavailable.
+        Who comes again with the same key gets the first answer, and waits for the replicas too.
+        """
+        if not self._wait_replicas:
+            return cast("list[Any]", self._commit(keys=script_keys, args=arguments))
+        with self._client.pipeline(transaction=False) as pipeline:
+            self._commit(keys=script_keys, args=arguments, client=pipeline)
+            pipeline.wait(self._wait_replicas, self._wait_ms)
+            result, replicas = pipeline.execute()
+        if replicas < self._wait_replicas:
+            raise StoreUnavailable
+        return cast("list[Any]", result)
 
     def _ttl_s(self, status: str) -> int:
         is_over = status in ("finished", "abandoned")

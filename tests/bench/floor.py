@@ -10,7 +10,7 @@ import os
 
 from flask import Flask, Response
 
-from service.store.redis_store import connect
+from service.store.connecting import connect
 
 VALUE = b"x" * 2_000
 

@@ -13,9 +13,9 @@ import yaml
 from service.api.figures import FiguresCollector
 from service.app import create_app
 from service.config import Settings, variable_of
+from service.store.connecting import connect
 from service.store.figures import Figures
 from service.store.memory import MemoryStore
-from service.store.redis_store import connect
 from tests.deploy import charts
 from tests.deploy.charts import CHART, CI_FILES, ROOT, of_kind, pod_specs
 from workers.main import QUEUES

@@ -16,8 +16,9 @@ from service.games.counting import THOUGHT_BUCKETS_S, searched, thought
 from service.games.errors import StoreUnavailable
 from service.games.ports import Commit
 from service.jobqueue import RqQueue
+from service.store.connecting import connect
 from service.store.figures import QUEUES, Figures
-from service.store.redis_store import RedisStore, connect
+from service.store.redis_store import RedisStore
 from workers import main
 
 

@@ -19,7 +19,8 @@ from service.embedded import RedisServer
 from service.games.errors import StoreUnavailable
 from service.games.ports import Commit, CommitResult, RequestKey
 from service.store import keys
-from service.store.redis_store import RedisStore, connect, load_script
+from service.store.connecting import connect
+from service.store.redis_store import RedisStore, load_script
 
 TIMEOUT_S = 0.3
 KEY = RequestKey("name", "print")
