@@ -23,6 +23,10 @@ DESCRIPTION = "\n\n".join(
         "and 1 (seats 1 and 3). Times are RFC 3339 in UTC.",
         "Requests are counted by key or token and minute, in three buckets: actions, hints, all "
         "others. Answers tell what is left (`RateLimit`); past it they are 429 with `Retry-After`.",
+        "With a test key (`keys create --test`) games are of the sandbox: their cards may be "
+        "chosen (`sandbox` of `createGame`), their clock moved (`moveClock`), and the header "
+        "`Sandbox-Force: 409`, `429` or `503` gets that problem from any operation that may have "
+        "it. With any other key that is refused (403).",
         "Unknown fields in bodies and queries are refused; answers may gain members, so ignore "
         "those that you do not know. Every refusal is `application/problem+json` with a `type` "
         "that these docs explain.",
@@ -114,6 +118,7 @@ PATH_FIELDS: dict[str, dict[str, str]] = {
     "game_id": {"description": "A game's id, as `createGame` gave it."},
     "seat": {"description": "A seat, 0 to 3."},
     "hint_id": {"description": "A hint's id, as `askHint` gave it.", "example": "h1"},
+    "match_id": {"description": "A match's id, as `createMatch` gave it."},
     "move_id": {"description": "A bot move's id, as `askBotMove` gave it.", "example": "m1"},
 }
 

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from typing import Any
 
 from flask import Response, url_for
 
@@ -26,6 +27,7 @@ from service.games.hosting import (
     rematch,
 )
 from service.games.playing import read_game
+from service.rules.cards import parse_card
 
 resource = Resource("games", __name__, description="Making, reading and ending games")
 
@@ -92,10 +94,18 @@ def create(call: Call) -> Response:
     joins. The tokens of the human seats are shown here and never
     again: each lets its holder see and play that one seat. With `turn_seconds` a turn that is over
     its time is finished by a bot; after three in a row a bot has the seat until its owner acts."""
-    body = call.body
-    order = GameOrder(
+    outcome = create_game(call.house, call.caller, order_from(call.body), call.key)
+    game = outcome.body["game"]
+    headers = {"Location": f"/games/{game['id']}", "ETag": etag_of(game)}
+    return json_answer(outcome.body, 201, headers | replayed_header(outcome.is_replayed))
+
+
+def order_from(body: dict[str, Any]) -> GameOrder:
+    """Return the order that a request's body asks for."""
+    sandbox = body.get("sandbox", {})
+    return GameOrder(
         seats=tuple(SeatOrder(**seat) for seat in body["seats"]),
-        seating=body["seating"],
+        seating=body.get("seating", "fixed"),
         seed=body.get("seed"),
         client_seed=body.get("client_seed", ""),
         deals=body["deals"],
@@ -103,11 +113,10 @@ def create(call: Call) -> Response:
         turn_seconds=body.get("turn_seconds"),
         timeout_level=body.get("timeout_level", TIMEOUT_LEVEL),
         webhook=body.get("webhook"),
+        decks=tuple(tuple(map(parse_card, deck)) for deck in sandbox.get("decks", ())),
+        dealer=sandbox.get("dealer"),
+        is_sandbox="sandbox" in body,
     )
-    outcome = create_game(call.house, call.caller, order, call.key)
-    game = outcome.body["game"]
-    headers = {"Location": f"/games/{game['id']}", "ETag": etag_of(game)}
-    return json_answer(outcome.body, 201, headers | replayed_header(outcome.is_replayed))
 
 
 def replayed_header(is_replayed: bool) -> dict[str, str]:

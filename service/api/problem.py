@@ -87,6 +87,13 @@ KINDS: dict[str, Kind] = {
             "not told.",
         ),
         Kind(
+            "match-not-found",
+            404,
+            "There is no such match here",
+            "The id is unknown, one of its games has expired, or it is another app's: which of "
+            "these is not told.",
+        ),
+        Kind(
             "task-not-found",
             404,
             "There is no such hint or bot move here",
@@ -244,6 +251,7 @@ KIND_OF: dict[type[Exception], str] = {
     WrongMediaType: "unsupported-media-type",
     Malformed: "invalid",
     games.GameNotFound: "game-not-found",
+    games.MatchNotFound: "match-not-found",
     games.NotAuthenticated: "not-authenticated",
     games.NotYourSeat: "not-your-seat",
     games.NotAllowed: "not-allowed",

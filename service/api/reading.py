@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from flask import Request
+from gunicorn.http.errors import ParseException
 from marshmallow import Schema, ValidationError
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 
 from service.api.request_errors import EmptyBody, Malformed, NotJson, WrongMediaType
 from service.games.access import Caller
@@ -73,11 +74,20 @@ def read_json(raw: bytes) -> Any:
         raise NotJson("A number is too long.") from None
 
 
+def read_raw(request: Request) -> bytes:
+    """Return the request's body; raises BadRequest when its chunks are none, or it breaks off."""
+    try:
+        return request.get_data()
+    except (ParseException, OSError):
+        # gunicorn reads a body when it is asked for, so its refusals arise here.
+        raise BadRequest from None
+
+
 def read_body(request: Request, schema: Schema, *, is_optional: bool = False) -> dict[str, Any]:
     """Return the request's body as `schema` reads it; `{}` for none where it is optional.
 
     Raises WrongMediaType, NotJson, Malformed, RequestEntityTooLarge."""
-    raw = request.get_data()
+    raw = read_raw(request)
     if request.content_length is None and len(raw) == request.max_content_length:
         # Of a body that comes in pieces Werkzeug silently leaves out what is past the limit.
         raise RequestEntityTooLarge
@@ -164,7 +174,7 @@ def request_key(request: Request, caller: Caller) -> RequestKey | None:
         raise Malformed([("Idempotency-Key", "1 to 255 visible ASCII characters are needed.")])
     name = "\n".join((caller.name, request.method, request.path, given))
     what = b"\n".join(
-        (request.method.encode(), request.path.encode(), request.query_string, request.get_data())
+        (request.method.encode(), request.path.encode(), request.query_string, read_raw(request))
     )
     return RequestKey(hashlib.sha256(name.encode()).hexdigest(), hashlib.sha256(what).hexdigest())
 

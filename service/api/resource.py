@@ -9,7 +9,7 @@ stand-in here, and only what they noted is kept."""
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from marshmallow import Schema
 
 from service.api.auth import LOCAL, AppKeys, check_scope, identify
 from service.api.document import ANSWER_HEADERS, PATH_FIELDS
+from service.api.forcing import FORCE_HEADER, force_problem
 from service.api.limiting import take_from_bucket
 from service.api.observing import Metrics
 from service.api.reading import read_body, read_query, request_key
@@ -138,7 +139,15 @@ class Resource(Blueprint):  # type: ignore[misc]
             statuses |= {400, 413, 415}
 
         def declare(view: View) -> View:
-            door = _door(view, query(), body, is_open=not callers, scope=scope, bucket=bucket)
+            door = _door(
+                view,
+                query(),
+                body,
+                statuses,
+                is_open=not callers,
+                scope=scope,
+                bucket=bucket,
+            )
             described = self._describe(view, answers, statuses, query, body)
             described._apidoc["arguments"]["parameters"] += headers
             described = self.doc(
@@ -218,7 +227,14 @@ def _words(view: View) -> dict[str, str]:
 
 
 def _door(
-    view: View, query: Schema, body: Body | None, *, is_open: bool, scope: str, bucket: str
+    view: View,
+    query: Schema,
+    body: Body | None,
+    statuses: Container[int],
+    *,
+    is_open: bool,
+    scope: str,
+    bucket: str,
 ) -> View:
     """Return what Flask calls: it learns who calls, reads the request and calls `view`."""
     body_schema = None if body is None else body.schema()
@@ -236,6 +252,8 @@ def _door(
             caller = identify(asked, found.settings, found.keys)
             g.caller = caller
             check_scope(caller, scope)
+            if FORCE_HEADER in asked.headers:
+                force_problem(asked.headers[FORCE_HEADER], caller, statuses)
             limit = found.bucket_limits[bucket]
             if limit:
                 take_from_bucket(found.limits, bucket, caller, limit)

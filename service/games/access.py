@@ -120,10 +120,11 @@ def caller_of_token(token: str) -> SeatCaller:
 def admit(game: Game, caller: Caller) -> int | None:
     """Let `caller` in: return the seat of a token, or None for the game's app.
 
-    Raises GameNotFound for another app or a token of another game, NotAuthenticated for a token
+    Raises GameNotFound for another app, for a test key where the game was not made with one, and
+    for a token of another game, NotAuthenticated for a token
     that is not (any longer) right, NotAllowed for a spectator's."""
     if isinstance(caller, AppCaller):
-        if caller.app != game.app:
+        if caller.app != game.app or (caller.is_test and not game.is_sandbox):
             raise GameNotFound(game.id)
         return None
     if caller.game_id != game.id:

@@ -22,6 +22,13 @@ class GameNotFound(GamesError):
         self.game_id = game_id
 
 
+class MatchNotFound(GamesError):
+    """There is no such match, or not for this caller."""
+
+    def __init__(self) -> None:
+        super().__init__("There is no match of that id here.")
+
+
 class NotAuthenticated(GamesError):
     """No credentials, or none that are known."""
 
@@ -90,8 +97,8 @@ class GameFinished(Conflict):
 class GameNotFinished(Conflict):
     """Only a finished game can be shown in the open."""
 
-    def __init__(self) -> None:
-        super().__init__("The game is not finished.")
+    def __init__(self, why: str = "The game is not finished.") -> None:
+        super().__init__(why)
 
 
 class SeatsOpen(Conflict):

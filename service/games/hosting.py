@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from service.games.access import (
@@ -47,7 +47,7 @@ from service.games.levels import DEFAULT_LEVEL, is_level
 from service.games.model import Game, SeatHolder, game_to_state
 from service.games.ports import Commit, RequestKey
 from service.games.representation import Viewer, event_to_json, game_to_json
-from service.rules.cards import CARD_NAMES
+from service.rules.cards import CARD_NAMES, CardId, Seat
 from service.rules.deal import SEATS
 from service.rules.match import DEALS, Seating, seat_as_given, seat_by_draw, start_match
 
@@ -89,6 +89,12 @@ class GameOrder:
     """The bot that finishes overdue turns."""
     webhook: dict[str, Any] | None = None
     """url and, if given, secret and events of those who are told of the game."""
+    decks: tuple[tuple[CardId, ...], ...] = ()
+    """Packs of the first deals, chosen: with a test key only."""
+    dealer: Seat | None = None
+    """Who deals first, chosen: with a test key only."""
+    is_sandbox: bool = False
+    """Whether anything of that kind was asked for."""
 
 
 def create_game(
@@ -100,24 +106,47 @@ def create_game(
     token for each human seat. Raises NotAllowed for a seat's token, InvalidRequest."""
     if not isinstance(caller, AppCaller):
         raise NotAllowed("Creating a game takes an app key.")
-    game_id = _game_id(house, caller, key)
-    if key is not None:
-        loaded = house.store.load(game_id, key)
-        if loaded is not None and loaded.answer is not None:
-            return replayed(loaded.answer, key)
-    game, tokens = _new_game(house, caller.app, game_id, order)
+    game_id = make_game_id(house, caller, key)
+    first = first_answer(house, game_id, key)
+    if first is not None:
+        return first
+    game, body = new_game(house, caller, game_id, order)
+    return write_new_game(house, game, body, key)
+
+
+def first_answer(house: House, game_id: str, key: RequestKey | None) -> Outcome | None:
+    """Return the answer to a request for a new game that comes again, None for one that is new."""
+    loaded = house.store.load(game_id, key) if key else None
+    if loaded is None or loaded.answer is None:
+        return None
+    return replayed(loaded.answer, key)
+
+
+def new_game(
+    house: House, caller: AppCaller, game_id: str, order: GameOrder, match_id: str | None = None
+) -> tuple[Game, dict[str, Any]]:
+    """Return a new game, not yet written, and what its maker is shown."""
+    game, tokens = _new_game(house, caller, game_id, order)
+    if match_id is not None:
+        game.extra["match_id"] = match_id
     spectator_token = _admit_spectators(house, game) if order.spectators else None
     begin_turn(game, house.clock())
-    body = {
+    return game, {
         "game": game_to_json(game, Viewer(None)),
         "seat_tokens": tokens,
         "spectator_token": spectator_token,
         **_secrets_made(game, order),
     }
+
+
+def write_new_game(
+    house: House, game: Game, body: dict[str, Any], key: RequestKey | None
+) -> Outcome:
+    """Write a new game and let it begin; returns `body`, or what was answered before."""
     is_told = mark_game(house, game, house.clock(), is_new_turn=True)
-    house.store.index_game(caller.app, game_id, int(house.clock() * 1000))
+    house.store.index_game(game.app, game.id, int(house.clock() * 1000))
     result = house.store.commit(
-        Commit(game_id, 0, game.status, game_to_state(game), key=key, answer=body if key else None)
+        Commit(game.id, 0, game.status, game_to_state(game), key=key, answer=body if key else None)
     )
     if result.answer is not None:
         return replayed(result.answer, key)
@@ -174,7 +203,7 @@ def _seat_order_of(game: Game, seat: int) -> SeatOrder:
     return SeatOrder(holder.player, holder.name or None, holder.level)
 
 
-def _game_id(house: House, caller: AppCaller, key: RequestKey | None) -> str:
+def make_game_id(house: House, caller: AppCaller, key: RequestKey | None) -> str:
     """Return a random id, or for a request with a key the id that its repetition will find."""
     if key is None:
         return base64.b32encode(house.new_secret(GAME_ID_BYTES).encode())[:24].decode().lower()
@@ -183,14 +212,18 @@ def _game_id(house: House, caller: AppCaller, key: RequestKey | None) -> str:
 
 
 def _new_game(
-    house: House, app: str, game_id: str, order: GameOrder
+    house: House, caller: AppCaller, game_id: str, order: GameOrder
 ) -> tuple[Game, dict[str, str]]:
+    if order.is_sandbox and not caller.is_test:
+        raise NotAllowed("Choosing the cards takes a test key.")
     seed = house.new_secret(SECRET_BYTES) if order.seed is None else order.seed
     seating = (
         seat_by_draw(seed, order.client_seed)
         if order.seating == "draw"
         else seat_as_given(seed, order.client_seed)
     )
+    if order.dealer is not None:
+        seating = replace(seating, dealer=order.dealer)
     seats = [_holder(order.seats[player], seat) for seat, player in enumerate(seating.players)]
     tokens = {
         str(seat): issue_token(house.new_secret, game_id, seats[seat])
@@ -199,15 +232,17 @@ def _new_game(
     }
     game = Game(
         id=game_id,
-        app=app,
+        app=caller.app,
         version=0,
         status="open" if any(holder.player == "open" for holder in seats) else "playing",
         created_at=house.now(),
         seats=seats,
         seating=_seating_to_json(order.seating, seating),
-        match=start_match(seed, seating.dealer, order.client_seed, order.deals),
+        match=start_match(seed, seating.dealer, order.client_seed, order.deals, order.decks),
         spectators=order.spectators,
     )
+    if caller.is_test:
+        game.extra["sandbox"] = True
     for seat, player in enumerate(seating.players):
         if order.seats[player].player == "external":
             _place_external(house, game, seat, order.seats[player], f"seats.{player}")
@@ -380,6 +415,8 @@ def list_games(
                     house.store.forget_game(caller.app, game_id)
                 continue
             except UnknownFormat:
+                continue
+            if caller.is_test and not game.is_sandbox:
                 continue
             if status is None or game.status == status:
                 found.append(game_to_json(game, Viewer(None)))

@@ -84,6 +84,17 @@ class Game:
         return self.status in ("finished", "abandoned")
 
     @property
+    def match_id(self) -> str | None:
+        """The match that this game is a table of, or None."""
+        match_id: str | None = self.extra.get("match_id")
+        return match_id
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether it was made with a test key: its cards may be chosen and its clock moved."""
+        return bool(self.extra.get("sandbox"))
+
+    @property
     def open_seats(self) -> list[int]:
         """Seats that wait for a player."""
         return [seat for seat in range(SEATS) if self.seats[seat].player == "open"]
@@ -123,6 +134,7 @@ def game_to_state(game: Game) -> dict[str, Any]:
         "number": match.number,
         "scores": [[s.laid, s.bonus, s.hands, s.went_out] for s in match.scores],
         "deal": _deal_to_state(match.deal),
+        **({"decks": [list(deck) for deck in match.decks]} if match.decks else {}),
     }
 
 
@@ -142,6 +154,7 @@ def game_from_state(game_id: str, version: int, state: dict[str, Any]) -> Game:
         number=state["number"],
         deal=_deal_from_state(state["deal"]),
         scores=scores,
+        decks=tuple(map(tuple, state.get("decks", []))),
     )
     return Game(
         id=game_id,

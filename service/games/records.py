@@ -3,11 +3,12 @@
 It is made from the stored log and from the seed; nothing of it is told before the end (R33).
 `openapi/examples/verify_record.py` checks one without any of this code."""
 
+from contextlib import suppress
 from typing import Any
 
 from service.games.access import Caller, viewer_for
 from service.games.changing import load_game
-from service.games.errors import GameNotFinished
+from service.games.errors import GameNotFinished, GameNotFound
 from service.games.house import House
 from service.games.model import Game
 from service.games.representation import Viewer, game_to_json, score_to_json
@@ -24,14 +25,28 @@ def read_record(house: House, caller: Caller, game_id: str) -> dict[str, Any]:
     Raises GameNotFinished before the end, and for a game that was abandoned."""
     game = load_game(house, game_id)
     viewer_for(game, caller, None)
-    check_open_to_all(game)
+    check_open_to_all(house, game)
     return record_to_json(game, read_whole_log(house, game_id))
 
 
-def check_open_to_all(game: Game) -> None:
-    """Raise GameNotFinished while a card of the game is hidden from somebody who plays."""
+def check_open_to_all(house: House, game: Game) -> None:
+    """Raise GameNotFinished while a card of the game is hidden from somebody who plays: in it, or
+    at the other table of its match.
+    """
     if game.status != "finished":
         raise GameNotFinished
+    for table in tables_of(house, game):
+        if not table.is_over:
+            raise GameNotFinished("The other table of the match is still played.")
+
+
+def tables_of(house: House, game: Game) -> list[Game]:
+    """Return the tables of the game's match that are still kept, in order; none without a match."""
+    found = []
+    for game_id in (game.match_id or "").split("-") if game.match_id else ():
+        with suppress(GameNotFound):
+            found.append(load_game(house, game_id))
+    return found
 
 
 def read_whole_log(house: House, game_id: str) -> list[dict[str, Any]]:
@@ -47,7 +62,9 @@ def record_to_json(game: Game, log: list[dict[str, Any]]) -> dict[str, Any]:
     view = game_to_json(game, Viewer(None))
     played = [entry for entry in log if entry["type"] == "played"]
     return {
-        **{name: view[name] for name in ("id", "created_at", "seats", "seating", "fairness")},
+        **{name: view[name] for name in ("id", "created_at", "seats", "seating")},
+        "fairness": {**view["fairness"], "seed": game.match.seed},
+        "sandbox": game.is_sandbox,
         "deals": [
             _deal_to_json(game, number, [entry for entry in played if entry["deal"] == number])
             for number in range(1, game.match.deals + 1)

@@ -57,7 +57,8 @@ def legal_actions_json(game: Game, viewer: Viewer) -> list[dict[str, Any]]:
 def game_to_json(game: Game, viewer: Viewer) -> dict[str, Any]:
     """Return GAME as `viewer` may see it."""
     match = game.match
-    is_finished = game.status == "finished"
+    # The other table of a match has the same cards: `matches.py` tells the seed when both are over.
+    is_told = game.status == "finished" and game.match_id is None
     return {
         "id": game.id,
         "version": game.version,
@@ -69,8 +70,10 @@ def game_to_json(game: Game, viewer: Viewer) -> dict[str, Any]:
             "commitment": commitment(match.seed),
             "algorithm": ALGORITHM,
             "client_seed": match.client_seed or None,
-            "seed": match.seed if is_finished else None,
+            "seed": match.seed if is_told else None,
         },
+        "match_id": game.match_id,
+        "sandbox": game.is_sandbox,
         "deals": match.deals,
         "turn_seconds": turn_seconds(game),
         "spectators": game.spectators,

@@ -92,7 +92,7 @@ def _finished_game(house: House, caller: Caller, game_id: str) -> Game:
     """Return the game if the caller may see it and it is finished."""
     game = load_game(house, game_id)
     viewer_for(game, caller, None)
-    check_open_to_all(game)
+    check_open_to_all(house, game)
     return game
 
 

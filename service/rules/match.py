@@ -94,6 +94,8 @@ class Match:
     deal: Deal
     scores: list[DealScore] = field(default_factory=list)
     """One a finished deal."""
+    decks: tuple[tuple[CardId, ...], ...] = ()
+    """Packs of the first deals, where they were chosen and not shuffled: for tests."""
 
     @property
     def is_over(self) -> bool:
@@ -113,11 +115,9 @@ class Match:
 
     def deck(self, number: int) -> list[CardId]:
         """Return the pack of a deal, from 1, as it lies before the deal, the top card first."""
-        return _deck(self.seed, self.client_seed, number)
-
-
-def _deck(seed: str, client_seed: str, number: int) -> list[CardId]:
-    return shuffled_deck(seed, f"deal-{number}", client_seed)
+        if number <= len(self.decks):
+            return list(self.decks[number - 1])
+        return shuffled_deck(self.seed, f"deal-{number}", self.client_seed)
 
 
 def dealer_of(first_dealer: Seat, number: int) -> Seat:
@@ -125,20 +125,29 @@ def dealer_of(first_dealer: Seat, number: int) -> Seat:
     return (first_dealer + number - 1) % SEATS
 
 
-def _new_deal(seed: str, client_seed: str, first_dealer: Seat, number: int) -> Deal:
-    """Shuffle and deal (R5)."""
-    return deal_cards(_deck(seed, client_seed, number), dealer_of(first_dealer, number))
+def _deal_next(match: Match) -> None:
+    """Shuffle and deal the next deal (R5)."""
+    match.number += 1
+    match.deal = deal_cards(match.deck(match.number), dealer_of(match.first_dealer, match.number))
 
 
-def start_match(seed: str, first_dealer: Seat, client_seed: str = "", deals: int = DEALS) -> Match:
-    """Deal the first deal of a game."""
-    deal = _new_deal(seed, client_seed, first_dealer, 1)
-    return Match(seed, client_seed, first_dealer, deals, 1, deal)
+def start_match(
+    seed: str,
+    first_dealer: Seat,
+    client_seed: str = "",
+    deals: int = DEALS,
+    decks: Sequence[Sequence[CardId]] = (),
+) -> Match:
+    """Deal the first deal of a game; `decks` are packs chosen for its first deals."""
+    chosen = tuple(map(tuple, decks))
+    match = Match(seed, client_seed, first_dealer, deals, 0, Deal(), decks=chosen)
+    _deal_next(match)
+    return match
 
 
 def restarted(match: Match) -> Match:
     """Return the match as it was before its first action."""
-    return start_match(match.seed, match.first_dealer, match.client_seed, match.deals)
+    return start_match(match.seed, match.first_dealer, match.client_seed, match.deals, match.decks)
 
 
 def play_in_match(match: Match, seat: Seat, action: Action) -> DealScore | None:
@@ -154,6 +163,5 @@ def play_in_match(match: Match, seat: Seat, action: Action) -> DealScore | None:
     score = match.deal.score
     match.scores.append(score)
     if not match.is_over:
-        match.number += 1
-        match.deal = _new_deal(match.seed, match.client_seed, match.first_dealer, match.number)
+        _deal_next(match)
     return score

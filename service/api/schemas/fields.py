@@ -119,6 +119,12 @@ def check_card(value: str) -> None:
         raise ValidationError('Not a card: cards are written like "7H", "TD", "AS", "X1".')
 
 
+def check_pack(cards: list[str]) -> None:
+    """Refuse a pack in which a card stands twice."""
+    if len(set(cards)) != len(cards):
+        raise ValidationError("A card stands here more than once.")
+
+
 class KnownLevel(validate.Validator):
     """Takes the names of the bots' levels; reads them when they are first needed."""
 

@@ -7,6 +7,7 @@ from marshmallow import Schema, ValidationError, fields, validate, validates_sch
 
 from service.api.schemas.actions import Action, DealScore, Event, Union, type_field
 from service.api.schemas.fields import (
+    CARD_PATTERN,
     SEED_MAX,
     AnswerSchema,
     RequestSchema,
@@ -14,6 +15,8 @@ from service.api.schemas.fields import (
     Whole,
     card_field,
     cards_field,
+    check_card,
+    check_pack,
     check_text,
     level_field,
     name_field,
@@ -79,6 +82,26 @@ def _seed(description: str, **more: Any) -> fields.String:
     )
 
 
+class Sandbox(RequestSchema):
+    """A game whose cards are chosen: for trying out a client."""
+
+    decks = fields.List(
+        fields.List(
+            fields.String(validate=check_card, metadata={"pattern": CARD_PATTERN}),
+            validate=[validate.Length(equal=56), check_pack],
+            metadata={
+                "description": "56 cards, the top one first: seven to each player, one at a time "
+                "from the dealer's left, then the upcard, then the stock."
+            },
+        ),
+        validate=validate.Length(max=10),
+        metadata={"description": "One for each of the first deals; the others are shuffled."},
+    )
+    dealer = Whole(
+        validate=validate.Range(0, 3), metadata={"description": "The seat that deals first."}
+    )
+
+
 class GameRequest(RequestSchema):
     """A game to be made."""
 
@@ -121,6 +144,10 @@ class GameRequest(RequestSchema):
 
     webhook = fields.Nested(
         WebhookRequest, metadata={"description": "Who is told of this game, besides the app."}
+    )
+
+    sandbox = fields.Nested(
+        Sandbox, metadata={"description": "Cards of one's choice; with a test key only."}
     )
 
     @validates_schema
@@ -273,6 +300,12 @@ class Game(AnswerSchema):
     seats = fields.List(fields.Nested(Seat), required=True)
     seating = fields.Nested(Seating, required=True)
     fairness = fields.Nested(Fairness, required=True)
+    match_id = fields.String(
+        required=True,
+        allow_none=True,
+        metadata={"description": "The match that this game is a table of, or null."},
+    )
+    sandbox = Truth(required=True, metadata={"description": "Made with a test key."})
     deals = Whole(required=True, metadata={"description": "Deals that make the game."})
     turn_seconds = Whole(
         required=True,

@@ -3,7 +3,7 @@
 from marshmallow import fields, validate
 
 from service.api.schemas.actions import Action, DealScore
-from service.api.schemas.fields import AnswerSchema, Whole, card_field, cards_field
+from service.api.schemas.fields import AnswerSchema, Truth, Whole, card_field, cards_field
 from service.api.schemas.games import Fairness, Seat, Seating
 
 
@@ -40,6 +40,10 @@ class Record(AnswerSchema):
     seats = fields.List(fields.Nested(Seat), required=True)
     seating = fields.Nested(Seating, required=True)
     fairness = fields.Nested(Fairness, required=True)
+    sandbox = Truth(
+        required=True,
+        metadata={"description": "Made with a test key: the packs may not be the seed's."},
+    )
     deals = fields.List(fields.Nested(RecordedDeal), required=True)
     scores = fields.List(Whole(), required=True, validate=validate.Length(2, 2))
     winner = Whole(
