@@ -21,7 +21,7 @@ from service.logs import configure_logs
 
 bind = f"127.0.0.1:{os.environ.get('PORT') or 8000}"
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
-worker_class = "gevent"
+worker_class = "service.gunicorn_worker.ProblemWorker"
 # Above this many a worker takes no further ones, and a stream holds one as long as it is open.
 worker_connections = 10_000
 preload_app = False

@@ -1,0 +1,68 @@
+"""gunicorn's gevent worker, whose own refusals are problems as all others of this service are.
+
+gunicorn answers by itself what it cannot read as HTTP: a header too many, a line too long, a length
+given twice. Its answers are HTML pages that repeat what was sent; here they are
+`application/problem+json` and repeat nothing. gunicorn still chooses the status. This module knows
+no other part of the service: it is loaded before gevent has patched the standard library."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from gunicorn.workers.ggevent import GeventWorker
+
+_TYPES = {400: "/docs/problems/bad-request", 500: "/docs/problems/internal-error"}
+"""For other statuses the title says all there is (RFC 9457, section 4.2.1)."""
+_DETAILS = {
+    400: "The request breaks HTTP itself.",
+    414: "The path and the query are longer than this service reads.",
+    431: "The headers are more, or longer, than this service reads.",
+    500: "Something went wrong here; it was logged.",
+}
+
+
+class ProblemWorker(GeventWorker):
+    """The worker of `gunicorn_conf.py`."""
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Answer what is no HTTP request."""
+        stand_in: Any = _ProblemSocket(client)
+        super().handle_error(req, stand_in, addr, exc)
+
+
+class _ProblemSocket:
+    """Stands for a client's socket while an error is written to it."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def sendall(self, page: bytes) -> None:
+        """Send a problem of the page's status in place of the page."""
+        self._client.sendall(problem_for(int(page.split(b" ", 2)[1])))
+
+
+def problem_for(status: int) -> bytes:
+    """Return the whole answer that tells of a status, after which the connection is closed."""
+    title = HTTPStatus(status).phrase
+    problem = {
+        "type": _TYPES.get(status, "about:blank"),
+        "title": title,
+        "status": status,
+        "detail": _DETAILS.get(status, f"{title}."),
+    }
+    body = json.dumps(problem).encode()
+    head = (
+        f"HTTP/1.1 {status} {title}\r\n"
+        "Connection: close\r\n"
+        "Content-Type: application/problem+json\r\n"
+        f"Content-Length: {len(body)}\r\n"
+        "Cache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\n"
+        "\r\n"
+    )
+    return head.encode() + body
