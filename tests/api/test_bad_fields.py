@@ -221,7 +221,7 @@ HEADER_TEXT = st.text(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(HEADER_TEXT)
 def test_a_stream_is_taken_up_at_a_version_or_refused(api: ApiClient, text: str) -> None:

@@ -165,7 +165,7 @@ def compare(one: Side, other: Side) -> None:
     assert one.went_out() == other.went_out()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, LONGEST), st.integers(0, SEATS - 1), st.randoms())
 def test_a_seat_is_sent_the_same_bytes_whatever_it_cannot_see(
     seed: int, steps: int, viewer: int, rng: random.Random
@@ -189,7 +189,7 @@ def test_a_seat_is_sent_the_same_bytes_whatever_it_cannot_see(
     assert len(sides[0].sent) > 100
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, LONGEST), st.randoms())
 def test_who_has_no_seat_is_sent_the_same_bytes_whatever_is_hidden(
     seed: int, steps: int, rng: random.Random
