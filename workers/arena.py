@@ -23,7 +23,7 @@ import numpy as np
 
 from service.rules.match import play_in_match, start_match
 from service.rules.view import view_match
-from workers.bots.base import Bot, TurnPlayer
+from workers.bots.base import Bot
 from workers.bots.registry import bot_named
 
 ELO = 400 / math.log(10)
@@ -95,13 +95,12 @@ def _play_game(
 ) -> list[int]:
     """Play one game; return team 0's margin by deal."""
     match = start_match(seed, dealer, deals=deals)
-    players = [TurnPlayer(teams[seat % 2]) for seat in range(4)]
     step = 0
     while not match.is_over:
         seat = match.deal.turn
         view = view_match(match, seat)
         start = time.perf_counter()
-        decision = players[seat].next_decision(view, f"{seed}/{swapped}/{step}")
+        decision = teams[seat % 2].decide(view, f"{seed}/{swapped}/{step}")
         who = (seat + swapped) % 2
         seconds[who] += time.perf_counter() - start
         counts[who] += 1

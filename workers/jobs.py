@@ -32,7 +32,6 @@ from service.games.reviews import REVIEW, REVIEW_JOB
 from service.games.seats import hand_over
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
-from workers.bots.base import TurnPlayer
 from workers.bots.registry import BOTS
 from workers.hints import write_hint, write_hints
 from workers.house import house
@@ -53,7 +52,6 @@ def play_bot_turn(game_id: str, seat: int, version: int) -> dict[str, Any]:
     `version` is where the turn was when the job was made, for the log."""
     here = house()
     steps = 0
-    player: TurnPlayer | None = None
     for _ in range(MOST_STEPS):
         try:
             at, view, game = seat_view(here, game_id, seat)
@@ -62,13 +60,9 @@ def play_bot_turn(game_id: str, seat: int, version: int) -> dict[str, Any]:
         if game.bot_to_move != seat:
             break
         level = game.seats[seat].level or ""
-        player = player or TurnPlayer(BOTS[level], level)
-        played = play_step(here, game_id, at, view, player, "bot")
-        if played is None:
-            player = None
-            continue
-        steps += 1
-        if ends_turn(played):
+        played = play_step(here, game_id, at, view, level, "bot")
+        steps += played is not None
+        if played is not None and ends_turn(played):
             break
     log.info("bot_turn_played", game=game_id, seat=seat, version=version, steps=steps)
     return {"steps": steps}
@@ -84,7 +78,6 @@ def finish_overdue_turn(
     person's seat is handed to a bot."""
     here = house()
     steps = 0
-    player: TurnPlayer | None = None
     for _ in range(MOST_STEPS):
         try:
             at, view, game = seat_view(here, game_id, seat)
@@ -98,13 +91,9 @@ def finish_overdue_turn(
         if game.turn_version != turn_version or not (is_due or is_forced):
             break
         level = timeout_level(game, seat)
-        player = player or TurnPlayer(BOTS[level], level)
         by = "bot" if is_forced else "clock"
-        played = play_step(here, game_id, at, view, player, by)
-        if played is None:
-            player = None
-            continue
-        steps += 1
+        played = play_step(here, game_id, at, view, level, by)
+        steps += played is not None
     log.info("overdue_turn_finished", game=game_id, seat=seat, version=turn_version, steps=steps)
     return {"steps": steps}
 
@@ -115,13 +104,13 @@ def ends_turn(event: dict[str, Any]) -> bool:
 
 
 def play_step(
-    here: House, game_id: str, version: int, view: SeatView, player: TurnPlayer, by: str
+    here: House, game_id: str, version: int, view: SeatView, level: str, by: str
 ) -> dict[str, Any] | None:
     """Choose and play one action for the view's seat; None when the game had moved on, and the
     choice was dropped.
     """
     start = time.monotonic()
-    decision = player.next_decision(view, f"{game_id}:{version}")
+    decision = BOTS[level].decide(view, f"{game_id}:{version}")
     thought_s = time.monotonic() - start
     try:
         outcome = play_for_bot(here, game_id, view.turn, decision.action, version, by)
@@ -140,7 +129,7 @@ def play_step(
         iterations=decision.iterations,
         thought_ms=round(1000 * thought_s, 1),
     )
-    here.store.count(thought(player.level, thought_s, decision.iterations))
+    here.store.count(thought(level, thought_s, decision.iterations))
     event: dict[str, Any] = outcome.body["action"]
     return event
 
@@ -159,13 +148,12 @@ def play_bot_move(
     if events:
         version = events[-1]["version"]
     document["status"] = "running"
-    player = TurnPlayer(BOTS[level], level)
     try:
         for _ in range(MOST_STEPS):
             at, view, game = seat_view(here, game_id, seat)
             if at != version or game.status != "playing" or view.turn != seat:
                 raise Conflict("The game has moved on.")
-            event = play_step(here, game_id, at, view, player, "bot_move")
+            event = play_step(here, game_id, at, view, level, "bot_move")
             if event is None:
                 raise Conflict("The game has moved on.")
             events.append(event)

@@ -43,8 +43,6 @@ from tests.workers.tables import (
     view_of,
 )
 from workers import jobs, webhooks
-from workers.bots.base import TurnPlayer
-from workers.bots.registry import BOTS
 
 Json = dict[str, Any]
 
@@ -180,7 +178,7 @@ def test_a_choice_for_another_version_is_dropped(here: House) -> None:
     play_for_bot(here, game_id, seat, action_from_json({"type": "draw_stock"}), version)
     log = log_of(here, game_id)
 
-    played = jobs.play_step(here, game_id, version, view, TurnPlayer(BOTS["greedy"]), "bot")
+    played = jobs.play_step(here, game_id, version, view, "greedy", "bot")
 
     assert played is None
     assert log == log_of(here, game_id)
@@ -191,7 +189,7 @@ def test_a_choice_for_a_game_that_was_abandoned_is_dropped(here: House) -> None:
     version, view, _ = seat_view(here, game_id, seat)
     abandon_game(here, APP, game_id)
 
-    assert jobs.play_step(here, game_id, version, view, TurnPlayer(BOTS["greedy"]), "bot") is None
+    assert jobs.play_step(here, game_id, version, view, "greedy", "bot") is None
 
 
 @pytest.mark.parametrize("why", ["abandoned", "gone", "a person's turn", "another bot's"])

@@ -27,7 +27,6 @@ from service.rules.notation import action_to_json
 from service.rules.view import view_match, view_to_json
 from tests.workers.tables import APP, four_people, view_of
 from workers import jobs
-from workers.bots.base import TurnPlayer
 from workers.bots.registry import BOTS
 
 Json = dict[str, Any]
@@ -95,8 +94,7 @@ def test_a_bot_plays_the_same_however_the_unseen_cards_lie(
 ) -> None:
     def ask(here: House, game_id: str) -> bytes:
         version = load_game(here, game_id).version
-        player = TurnPlayer(BOTS[level])
-        event = jobs.play_step(here, game_id, version, view_of(here, game_id), player, "bot")
+        event = jobs.play_step(here, game_id, version, view_of(here, game_id), level, "bot")
         assert event is not None
         return json.dumps(event["action"]).encode()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from service.rules.deal import MELD, Action
+from service.rules.deal import Action
 from service.rules.view import SeatView
 
 
@@ -15,16 +15,9 @@ from service.rules.view import SeatView
 class Decision:
     """What a bot wants to play, and what it cost."""
 
-    actions: tuple[Action, ...]
-    """The action to play now and, where the same search settles them too, those that follow it in
-    the turn: one search serves as long as nothing new is seen."""
+    action: Action
     iterations: int = 0
     """Iterations of search spent."""
-
-    @property
-    def action(self) -> Action:
-        """The action to play now."""
-        return self.actions[0]
 
 
 class Bot(Protocol):
@@ -32,30 +25,6 @@ class Bot(Protocol):
 
     def decide(self, view: SeatView, seed: str) -> Decision:
         """Choose for the viewer, who is to move. The same view and seed give the same decision."""
-
-
-@dataclass(slots=True)
-class TurnPlayer:
-    """Plays a bot action by action, asking it again only when what it decided is played."""
-
-    bot: Bot
-    level: str = ""
-    """The bot's name, for those who count."""
-    _planned: tuple[Action, ...] = ()
-    _turn: tuple[int, int] | None = None
-
-    def next_decision(self, view: SeatView, seed: str) -> Decision:
-        """Return the next action of the viewer's turn, as a decision of one action.
-
-        Call it for each action of a turn in order. After a call whose action was not played, make a
-        new TurnPlayer."""
-        if self._planned and self._turn == (view.number, view.turn) and view.phase == MELD:
-            decision = Decision(self._planned)
-        else:
-            decision = self.bot.decide(view, seed)
-        self._planned = decision.actions[1:]
-        self._turn = (view.number, view.turn)
-        return Decision(decision.actions[:1], decision.iterations)
 
 
 @dataclass(frozen=True, slots=True)

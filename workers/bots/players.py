@@ -1,16 +1,15 @@
 """The players behind the levels."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from service.rules import deal as rules
 from service.rules._jit import lowest_card
-from service.rules.cards import RANK_MASKS, cards_in, higher, mask_of, rank_of
+from service.rules.cards import RANK_MASKS, higher, mask_of, rank_of
 from service.rules.deal import Action
-from service.rules.melds import RUN, SET, cards_to_lay_off, is_meld_of_kind, meld_kind
-from service.rules.view import MeldView, SeatView
+from service.rules.melds import RUN, SET, cards_to_lay_off, is_meld_of_kind
+from service.rules.view import SeatView
 from workers.bots.base import Decision
 from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.endgame import solve_endgame
@@ -44,7 +43,7 @@ class RandomBot:
         out = np.zeros(MAX_MOVES, np.int64)
         count = list_moves(template_of_view(view)[0], out)
         code = int(out[below(new_rng(seed, view.seat), count)])
-        return Decision((action_of_move(code, view),))
+        return Decision(action_of_move(code, view))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class RuleOfThumbBot:
         template = template_of_view(view)[0]
         determinize(template, unseen_array(view), unknown_counts(view), worlds[0], rng)
         kind, cards = choose_step(worlds[0], weights, rng)
-        return Decision((_first_action(int(kind), int(cards), view),))
+        return Decision(_first_action(int(kind), int(cards), view))
 
 
 def _first_action(step: int, cards: int, view: SeatView) -> Action:
@@ -118,55 +117,14 @@ class SearchBot:
     settings: SearchSettings = DEFAULT_SETTINGS
 
     def decide(self, view: SeatView, seed: str) -> Decision:
-        """Search, unless there is one move or the deal's end can be solved.
-
-        Go on in the turn while the tree has been there often.
-        """
+        """Search, unless there is one move or the deal's end can be solved."""
         search = Search(view, seed, self.iterations, self.settings)
         only = search.moves()
         if len(only) == 1:
-            return Decision((action_of_move(only[0], view),))
+            return Decision(action_of_move(only[0], view))
         solution = solve_endgame(view)
         if solution is not None:
-            return Decision((action_of_move(solution.best, view),))
+            return Decision(action_of_move(solution.best, view))
         search.run(self.iterations)
-        line = search.turn_line(int(self.iterations * SETTLED_SHARE))
-        return Decision(tuple(_actions_of_line(line, view)), self.iterations)
-
-
-SETTLED_SHARE = 0.5
-"""A later move of the turn is settled by the same search when the tree was there in at least this
-part of its iterations.
-"""
-
-
-def _actions_of_line(line: list[int], view: SeatView) -> Iterator[Action]:
-    """Yield the actions of the moves in `line`, each named in the view that the ones before it lead
-    to.
-    """
-    for code in line:
-        action = action_of_move(code, view)
-        yield action
-        view = view_after_own(view, action)
-
-
-def view_after_own(view: SeatView, action: Action) -> SeatView:
-    """Return the viewer's view after an own take, meld or lay-off: hand and melds only, which is
-    what naming the next action needs.
-    """
-    melds = list(view.melds)
-    hand = view.hand & ~action.cards
-    if action.type == rules.TAKE_DISCARDS:
-        place = view.pile.index(lowest_card(action.cards))
-        hand = view.hand | mask_of(view.pile[place:])
-    elif action.type == rules.LAY_MELD:
-        melds.append(_meld(meld_kind(action.cards), action.cards, view.turn))
-    elif action.type == rules.LAY_OFF:
-        old = melds[action.meld]
-        melds[action.meld] = _meld(old.kind, mask_of(old.cards) | action.cards, view.turn)
-    return replace(view, hand=hand, melds=tuple(melds))
-
-
-def _meld(kind: int, cards: int, seat: int) -> MeldView:
-    names = tuple(cards_in(cards))
-    return MeldView(kind, names, (seat,) * len(names), False)
+        best = search.ranking()[0].code
+        return Decision(action_of_move(best, view), self.iterations)

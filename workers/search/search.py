@@ -7,7 +7,6 @@ machine and however the iterations are cut into chunks."""
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from service.rules.view import SeatView, view_to_json
 from workers.search import evaluate
 from workers.search.determinize import unknown_counts, unseen_array
 from workers.search.ismcts import new_scratch, new_tree, run_iterations
-from workers.search.moves import DISCARD, DRAW_STOCK, LAY_ON_SET, MAX_MOVES, list_moves
+from workers.search.moves import MAX_MOVES, list_moves
 from workers.search.playout import DEFAULT_WEIGHTS
 from workers.search.rng import new_rng
 from workers.search.values import margin_values, win_chances
@@ -142,36 +141,12 @@ class Search:
             found.append(MoveStatistics(int(node.code), int(node.visits), mean))
         return sorted(found, key=lambda move: (-move.visits, -move.mean, move.code))
 
-    def turn_line(self, fewest_visits: int) -> list[int]:
-        """Return the best moves of the viewer's turn: the first, then as far as nothing new is seen
-        and each was visited `fewest_visits` times.
-
-        A card drawn from the stock is new, so nothing follows it; the turn ends with a discard.
-        """
-        nodes: Any = self._arrays["nodes"]
-        line = [self.ranking()[0].code]
-        node = self._child(0, line[0])
-        while line[-1] != DRAW_STOCK and not DISCARD <= line[-1] < LAY_ON_SET:
-            children = [c for c in self._children(node) if int(nodes[c].seat) == self.view.turn]
-            if not children:
-                break
-            visits = {child: int(nodes[child].visits) for child in children}
-            node = max(children, key=lambda child: (visits[child], -child))
-            if visits[node] < fewest_visits:
-                break
-            line.append(int(nodes[node].code))
-        return line
-
     def _children(self, node: int) -> Iterator[int]:
         nodes = self._arrays["nodes"]
         child = int(nodes[node].first_child)
         while child:
             yield child
             child = int(nodes[child].next_sibling)
-
-    def _child(self, node: int, code: int) -> int:
-        nodes = self._arrays["nodes"]
-        return next(child for child in self._children(node) if int(nodes[child].code) == code)
 
     def sample(self, codes: list[int], samples: int) -> list[MoveSamples]:
         """Play each of `codes` on the same `samples` fresh worlds; the first of `codes` is what the

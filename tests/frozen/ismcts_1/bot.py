@@ -29,7 +29,7 @@ class FrozenBot:
         out = np.zeros(MAX_MOVES, np.int64)
         count = list_moves(template[0], out)
         if count == 1:
-            return Decision((action_of_move(int(out[0]), view),))
+            return Decision(action_of_move(int(out[0]), view))
         nodes = new_tree(self.iterations + 2)
         run_iterations(
             template,
@@ -45,7 +45,7 @@ class FrozenBot:
             EXPLORATION,
             new_rng(seed, view.seat),
         )
-        return Decision((action_of_move(_most_visited(nodes), view),), self.iterations)
+        return Decision(action_of_move(_most_visited(nodes), view), self.iterations)
 
 
 def _most_visited(nodes: np.ndarray) -> int:
