@@ -19,7 +19,7 @@ import redis as redis_py
 from rq import Queue, SimpleWorker
 from rq.executions import Execution
 from rq.job import Job, JobStatus
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bound_contextvars, clear_contextvars
 
 from service.embedded import RedisServer
 from service.games.errors import QueueFull, StoreUnavailable
@@ -163,6 +163,8 @@ def test_a_jobs_arguments_are_not_in_what_is_logged_of_it(
 
 
 def test_the_request_is_known_to_its_job(queue: RqQueue, redis: redis_py.Redis) -> None:
+    # Other tests of this process may have answered requests.
+    clear_contextvars()
     with bound_contextvars(request_id="r-1"):
         queue.enqueue("bots", ADD, "job", {})
     queue.enqueue("bots", ADD, "other", {})
