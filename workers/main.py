@@ -108,12 +108,7 @@ def work(queue_name: str, settings: Settings) -> None:
     seconds = 0.0 if is_posting else warm_up(choose_cache(settings.numba_cache_dir))
     log.info("worker_warm", queue=queue_name, seconds=round(seconds, 2), settings=settings.public())
     sweeper = _start_sweeper() if queue_name == "bots" else None
-    connection = client_for(
-        settings.queue_redis_url,
-        retry=Retry(ExponentialBackoff(cap=2, base=0.1), RECONNECTS),
-        retry_on_error=[ConnectionError, TimeoutError],
-        health_check_interval=15,
-    )
+    connection = worker_connection(settings)
     worker = WarmWorker(
         [Queue(queue_name, connection=connection, serializer="json")],
         connection=connection,
@@ -132,6 +127,16 @@ def work(queue_name: str, settings: Settings) -> None:
         if sweeper is not None:
             sweeper.terminate()
             sweeper.wait()
+
+
+def worker_connection(settings: Settings) -> redis.Redis:
+    """Return a worker's client of the queues: it comes again for two minutes when Redis is away."""
+    return client_for(
+        settings.queue_redis_url,
+        retry=Retry(ExponentialBackoff(cap=2, base=0.1), RECONNECTS),
+        retry_on_error=[ConnectionError, TimeoutError],
+        health_check_interval=15,
+    )
 
 
 def _start_sweeper() -> subprocess.Popen[bytes]:

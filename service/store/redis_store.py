@@ -109,7 +109,8 @@ class RedisStore:
         if stored[0] is None:
             return None
         answer = None
-        if answered and answered[0] is not None:
+        if key is not None and answered and answered[0] is not None:
+            self._wait_for_answer(keys.answer_key(game_id, key.name))
             answer = _answer(*answered)
         return Loaded(int(stored[0]), orjson.loads(stored[1]), answer)
 
@@ -130,6 +131,7 @@ class RedisStore:
         with store_errors():
             result = self._run_commit(script_keys, arguments)
         if result[0] == b"answered":
+            self._wait_for_answer(script_keys[-1])
             return CommitResult(is_done=False, answer=_answer(result[1], result[2]))
         is_done = result[0] == b"done"
         if is_done:
@@ -140,7 +142,7 @@ class RedisStore:
         """Run the script; with replicas to wait for, on a connection that then waits.
 
         Where too few have it in time, the change stands but is not acknowledged: StoreUnavailable.
-        Who comes again with the same key gets the first answer, and waits for the replicas too.
+        Who comes again with the same key gets the first answer when enough have it.
         """
         if not self._wait_replicas:
             return cast("list[Any]", self._commit(keys=script_keys, args=arguments))
@@ -151,6 +153,21 @@ class RedisStore:
         if replicas < self._wait_replicas:
             raise StoreUnavailable
         return cast("list[Any]", result)
+
+    def _wait_for_answer(self, answer_key: str) -> None:
+        """Return when enough replicas have a kept answer, and so the change that it is of.
+
+        WAIT waits for what its own connection has written: the time to live, begun anew.
+        """
+        if not self._wait_replicas:
+            return
+        with store_errors(), self._client.pipeline(transaction=False) as pipeline:
+            pipeline.expire(answer_key, self._idempotency_ttl_s)
+            pipeline.wait(self._wait_replicas, self._wait_ms)
+            is_there, replicas = pipeline.execute()
+        # Not there: it was read from a master that has been demoted since, and is lost with it.
+        if not is_there or replicas < self._wait_replicas:
+            raise StoreUnavailable
 
     def _ttl_s(self, status: str) -> int:
         is_over = status in ("finished", "abandoned")
