@@ -101,15 +101,25 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{- /* One Redis as JSON: url, host, port, database, tls, username, password (a secret's name and
-       key). Called with (dict "root" $ "use" "state" or "queue"). */}}
+{{- /* One Redis as JSON: scheme, host, port, database, username, password (a secret's name and
+       key), rest (the URL behind the login); with Sentinels also service and sentinels, and port is
+       that of the master. Called with (dict "root" $ "use" "state" or "queue"). */}}
 {{- define "rummy.redis" -}}
 {{- $redis := .root.Values.redis }}
 {{- $given := index $redis .use }}
-{{- if and (eq .use "queue") (not $given.url) }}{{ $given = $redis.state }}{{ end }}
+{{- if and (eq .use "queue") (not $given.url) (not $given.sentinel.hosts) }}{{ $given = $redis.state }}{{ end }}
 {{- if $redis.trial.enabled }}
 {{- $host := printf "%s-redis" (include "rummy.fullname" .root) }}
 {{- dict "scheme" "redis" "host" $host "port" 6379 "database" 0 "username" "" "password" dict "rest" (printf "%s:6379/0" $host) | toJson }}
+{{- else if $given.sentinel.hosts }}
+{{- $sentinel := $given.sentinel }}
+{{- $hosts := list }}
+{{- range $sentinel.hosts }}
+{{- $hosts = append $hosts (printf "%s:%d" . (int $sentinel.port)) }}
+{{- end }}
+{{- $password := dict }}
+{{- if $given.passwordSecret.name }}{{ $password = $given.passwordSecret }}{{ end }}
+{{- dict "scheme" (ternary "rediss+sentinel" "redis+sentinel" $sentinel.tls) "host" "" "port" (int $sentinel.masterPort) "sentinels" $hosts "sentinelPort" (int $sentinel.port) "service" $sentinel.service "database" (int $sentinel.database) "username" $given.username "password" $password "rest" (printf "%s/%s/%d" (join "," $hosts) $sentinel.service (int $sentinel.database)) | toJson }}
 {{- else }}
 {{- $scheme := (splitList "://" $given.url) | first }}
 {{- $rest := trimPrefix (printf "%s://" $scheme) $given.url }}
@@ -138,7 +148,7 @@ affinity:
 {{- $login = printf "%s@" $redis.username }}
 {{- end }}
 {{- $query := "" }}
-{{- if and (eq $redis.scheme "rediss") .root.Values.redis.caSecret.name }}
+{{- if and (hasPrefix "rediss" $redis.scheme) .root.Values.redis.caSecret.name }}
 {{- $query = "?ssl_ca_certs=/etc/redis-ca/ca.crt" }}
 {{- end }}
 - name: {{ .variable }}

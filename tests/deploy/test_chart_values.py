@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from service.config import Settings
+from service.config import SentinelUrl, Settings
 from tests.deploy import charts
 from tests.deploy.charts import CHART, of_kind, pod_specs
 
@@ -24,6 +24,11 @@ REFUSED = {
     "no Redis": ("redis.trial.enabled", False),
     "a Redis by another protocol": ("redis.state.url", "http://redis:6379/0"),
     "a password in plain": ("redis.state.url", "redis://:secret@redis:6379/0"),
+    "Sentinels of nobody": ("redis.state.sentinel", {"hosts": ["sentinel"]}),
+    "Sentinels and a Redis": (
+        "redis.state",
+        {"url": "redis://redis:6379/0", "sentinel": {"hosts": ["sentinel"], "service": "rummy"}},
+    ),
     "a port beyond all": ("redis.state.url", "redis://redis:65536/0"),
     "a variable in a user's name": ("redis.state.username", "$(PATH)"),
     "an unknown value": ("replicas", 3),
@@ -265,6 +270,49 @@ def test_the_redis_urls_arrive_with_their_passwords():
     ca = "?ssl_ca_certs=/etc/redis-ca/ca.crt"
     assert f"rediss://rummy:password@games.redis.example.org:6380/0{ca}" == read.redis_url
     assert f"rediss://rummy:password@queues.redis.example.org:6380/1{ca}" == read.queue_redis_url
+
+
+def test_the_sentinels_arrive_with_the_redis_password():
+    """All hosts with their port, what they call the master, its number, user and password."""
+    read = settings_of(
+        charts.template("helm3", charts.values_of(CHART / "ci/sentinel-values.yaml"))
+    )
+
+    assert SentinelUrl(
+        tuple((f"sentinel-{number}.redis.data.svc", 26379) for number in range(3)),
+        "rummy",
+        0,
+        False,
+        "rummy",
+        "password",
+        {},
+    ) == SentinelUrl.parse(read.redis_url)
+    assert read.redis_url == read.queue_redis_url
+    assert 1 == read.wait_replicas
+
+
+def test_sentinels_are_reached_and_asked_over_tls_where_wanted():
+    """By the network policy on their port and the master's; by KEDA too."""
+    values = charts.values_of(CHART / "ci/sentinel-values.yaml")
+    values = put(values, "redis.state.sentinel.tls", True)
+    values = put(values, "redis.caSecret.name", "ca")
+    manifests = charts.template("helm4", values)
+
+    read = settings_of(manifests)
+    assert read.redis_url.startswith("rediss+sentinel://")
+    assert read.redis_url.endswith("/rummy/0?ssl_ca_certs=/etc/redis-ca/ca.crt")
+    (policy,) = [
+        each
+        for each in of_kind(manifests, "NetworkPolicy")
+        if each["metadata"]["name"].endswith("-to-redis")
+    ]
+    ports = {each["port"] for rule in policy["spec"]["egress"] for each in rule["ports"]}
+    assert {6379, 26379} == ports
+    for scaled in of_kind(manifests, "ScaledObject"):
+        for trigger in scaled["spec"]["triggers"]:
+            assert "redis-sentinel" == trigger["type"]
+            assert "rummy" == trigger["metadata"]["sentinelMaster"]
+            assert 3 == len(trigger["metadata"]["addresses"].split(","))
 
 
 def test_the_queues_are_where_the_games_are_unless_said_otherwise():
