@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NoReturn
 
 from flask import Request
@@ -118,8 +119,7 @@ def load(schema: Schema, data: Any) -> dict[str, Any]:
     try:
         loaded: dict[str, Any] = schema.load(data)
     except ValidationError as error:
-        found = list(_flatten(error.messages, ()))
-        raise Malformed(found[:MAX_ERRORS]) from None
+        raise Malformed(list(islice(_flatten(error.messages, ()), MAX_ERRORS))) from None
     return loaded
 
 

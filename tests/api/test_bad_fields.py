@@ -16,8 +16,10 @@ import pytest
 from flask import Flask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from marshmallow import Schema, fields, validate
 
 from service.api.positions import AT_THE_START, IN_THE_MIDDLE
+from service.api.schemas.fields import Items, RequestSchema
 from service.config import Settings
 from service.rules.cards import CARD_NAMES
 from tests.api.client import ApiClient, Table, document, memory_app
@@ -153,6 +155,65 @@ def test_junk_in_any_field_is_no_fault_of_ours(
     print(f"\n{refused} refused, the slowest in {1000 * slowest:.0f} ms")
     # Not of one alone: other programs disturb the caches.
     assert slowest < 3 * SLOW_S
+
+
+def request_shapes(shape: type[Schema] = RequestSchema) -> Iterator[type[Schema]]:
+    """Yield all shapes of bodies and queries."""
+    for heir in shape.__subclasses__():
+        yield heir
+        yield from request_shapes(heir)
+
+
+def lists_of(field: fields.Field[Any]) -> Iterator[fields.Field[Any]]:
+    """Yield the lists that a field is made of."""
+    if isinstance(field, fields.List):
+        yield field
+        yield from lists_of(field.inner)
+
+
+def test_every_list_in_a_body_has_a_length_that_is_looked_at_first() -> None:
+    """Else its items are read before it is refused, however many they are."""
+    found = [
+        (shape.__name__, name, part)
+        for shape in request_shapes()
+        for name, field in shape._declared_fields.items()
+        for part in lists_of(field)
+    ]
+    assert len(found) > 8
+    for shape_name, name, part in found:
+        assert isinstance(part, Items), (shape_name, name)
+        bounds = [check for check in part.validators if isinstance(check, validate.Length)]
+        assert any(check.max or check.equal for check in bounds), (shape_name, name)
+
+
+MANY = 500_000
+BOMBS = {
+    "empty lists": b'{"positions":[' + b"[]," * (MANY // 3) + b"[]]}",
+    "a hundred with a thousand melds": json.dumps({"positions": [{"melds": [{}] * 1000}] * 100}),
+    "a hand of objects": json.dumps({"position": {"hand": [{}] * (MANY // 5)}}),
+    "cards": json.dumps({"position": {"known_cards": [["7H"] * 20_000] * 4}}),
+    "numbers": b'{"position":{"points":[' + b"1e308," * (MANY // 7) + b"1]}}",
+    "digits": b'{"position":{"points":[' + b",".join([b"9" * 4000] * 120) + b"]}}",
+    "members": json.dumps({f"m{number}": 1 for number in range(MANY // 15)}),
+    "members of one": json.dumps({"position": {f"m{number}": 1 for number in range(MANY // 15)}}),
+    "a text": b'{"position":"' + b"\\u0041" * (MANY // 6) + b'"}',
+}
+"""As much as the largest body may hold, made to cost as much as it can."""
+
+
+@pytest.mark.parametrize("bomb", BOMBS.values(), ids=list(BOMBS))
+def test_half_a_megabyte_of_json_costs_little(api: ApiClient, bomb: bytes | str) -> None:
+    """422; once it took five seconds, in which its process answered nobody."""
+    raw = bomb if isinstance(bomb, bytes) else bomb.encode()
+    api.get("/healthz")
+    began = time.thread_time()
+    answer = api.post("/positions/hints", raw=raw, headers=JSON)
+    seconds = time.thread_time() - began
+
+    print(f"\n{len(raw)} bytes in {1000 * seconds:.0f} ms")
+    assert answer.status == 422
+    assert len(answer.raw) < 20_000
+    assert seconds < 1
 
 
 def queries() -> list[tuple[str, str, str]]:

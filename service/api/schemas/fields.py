@@ -74,6 +74,21 @@ class Truth(fields.Boolean):
         return value
 
 
+class Items(fields.List[Any]):
+    """A list in a body. Its length is looked at before its items are: a list of a hundred thousand
+    is refused at once.
+    """
+
+    def _deserialize(
+        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
+    ) -> list[Any]:
+        if isinstance(value, list):
+            for check in self.validators:
+                if isinstance(check, validate.Length):
+                    check(value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
 class QueryWhole(fields.Integer):
     """A whole number in a query: decimal digits only."""
 
@@ -163,9 +178,9 @@ def card_field(description: str, **more: Any) -> fields.String:
     )
 
 
-def cards_field(description: str, **more: Any) -> fields.List[str]:
+def cards_field(description: str, **more: Any) -> Items:
     """Return the field of a list of cards. The rules, not the shape, refuse too few or doubles."""
-    return fields.List(
+    return Items(
         fields.String(validate=check_card, metadata={"pattern": CARD_PATTERN}),
         validate=validate.Length(max=56),
         metadata={"description": description, "examples": [["4S", "4D", "4H"]]},

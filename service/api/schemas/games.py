@@ -10,6 +10,7 @@ from service.api.schemas.fields import (
     CARD_PATTERN,
     SEED_MAX,
     AnswerSchema,
+    Items,
     RequestSchema,
     Truth,
     Whole,
@@ -85,8 +86,8 @@ def _seed(description: str, **more: Any) -> fields.String:
 class Sandbox(RequestSchema):
     """A game whose cards are chosen: for trying out a client."""
 
-    decks = fields.List(
-        fields.List(
+    decks = Items(
+        Items(
             fields.String(validate=check_card, metadata={"pattern": CARD_PATTERN}),
             validate=[validate.Length(equal=56), check_pack],
             metadata={
@@ -105,7 +106,7 @@ class Sandbox(RequestSchema):
 class GameRequest(RequestSchema):
     """A game to be made."""
 
-    seats = fields.List(
+    seats = Items(
         fields.Nested(SeatRequest),
         required=True,
         validate=validate.Length(equal=4),

@@ -4,7 +4,7 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from service.api.schemas.fields import RequestSchema
+from service.api.schemas.fields import Items, RequestSchema
 from service.games.addresses import MAX_URL
 from service.games.hooks import EVENTS
 
@@ -40,7 +40,7 @@ class WebhookRequest(RequestSchema):
         "What messages are signed with: `whsec_` and 24 to 64 bytes in base64. Made here if not "
         "given, and shown once."
     )
-    events = fields.List(
+    events = Items(
         fields.String(validate=validate.OneOf(EVENTS)),
         validate=validate.Length(1, len(EVENTS)),
         metadata={"description": "Which; all if not given.", "examples": [["turn.started"]]},

@@ -8,6 +8,7 @@ from service.api.schemas.actions import Action
 from service.api.schemas.advice import Budget, Candidate, Search, Task
 from service.api.schemas.fields import (
     AnswerSchema,
+    Items,
     Number,
     RequestSchema,
     Truth,
@@ -34,8 +35,8 @@ def _count(description: str, most: int = 56) -> Whole:
     )
 
 
-def _pair(description: str) -> fields.List[int]:
-    return fields.List(
+def _pair(description: str) -> Items:
+    return Items(
         Whole(validate=validate.Range(-MOST_POINTS, MOST_POINTS)),
         required=True,
         validate=validate.Length(2, 2),
@@ -49,7 +50,7 @@ class PositionMeld(RequestSchema):
     id = fields.String(required=True, validate=validate.Length(1, 8), metadata={"examples": ["m1"]})
     kind = fields.String(required=True, validate=validate.OneOf(["set", "run"]))
     cards = cards_field("A set or a run, in any order.", required=True)
-    laid_by = fields.List(
+    laid_by = Items(
         Whole(validate=validate.Range(0, 3)),
         required=True,
         validate=validate.Length(max=56),
@@ -93,19 +94,19 @@ class Position(RequestSchema):
     stock_count = _count("Cards in the stock.")
     discard_pile = cards_field("Bottom to top.", required=True)
     hand = cards_field("The own cards.", required=True)
-    hand_counts = fields.List(
+    hand_counts = Items(
         Whole(validate=validate.Range(0, 56)),
         required=True,
         validate=validate.Length(4, 4),
         metadata={"description": "Cards held, by seat."},
     )
-    known_cards = fields.List(
+    known_cards = Items(
         cards_field("Of one seat."),
         required=True,
         validate=validate.Length(4, 4),
         metadata={"description": "By seat, cards taken from the pile and still held (R33)."},
     )
-    melds = fields.List(
+    melds = Items(
         fields.Nested(PositionMeld), required=True, validate=validate.Length(max=MOST_MELDS)
     )
     points = _pair("Points on the table, by team.")
@@ -115,7 +116,7 @@ class PositionRequest(Budget):
     """One position or up to a hundred, and how hard to think about each."""
 
     position = fields.Nested(Position)
-    positions = fields.List(
+    positions = Items(
         fields.Nested(Position),
         validate=validate.Length(1, MOST_POSITIONS),
         metadata={"description": "Instead of `position`: several, answered in `hints`."},
