@@ -72,12 +72,16 @@ def on_starting(_server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Let a worker's streams end when it is told to stop: their clients take them up elsewhere."""
+    """Let a worker that is told to stop be unready, and its streams end: their clients take them up
+    elsewhere.
+    """
 
     def watch() -> None:
         while worker.alive:
             time.sleep(STOP_LOOK_S)
-        worker.wsgi.extensions["persian_rummy"].house.store.end_watches()
+        parts = worker.wsgi.extensions["persian_rummy"]
+        parts.is_stopping.set()
+        parts.house.store.end_watches()
 
     # gevent has patched the standard library by now: this is a greenlet.
     threading.Thread(target=watch, name="stop", daemon=True).start()

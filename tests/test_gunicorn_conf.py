@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from gunicorn.config import KNOWN_SETTINGS
 
 from service import gunicorn_conf
+from tests.api.client import memory_app
 
 
 def test_every_setting_is_one_that_gunicorn_knows():
@@ -45,6 +46,25 @@ def test_a_worker_that_ended_takes_its_live_gauges_along(tmp_path, monkeypatch):
     gunicorn_conf.child_exit(None, SimpleNamespace(pid=7))
 
     assert ["counter_7.db"] == os.listdir(tmp_path)
+
+
+def test_a_worker_that_is_told_to_stop_is_not_ready():
+    """/readyz: 503 on the connections that are still open; /healthz stays 200."""
+    app = memory_app()
+    worker = SimpleNamespace(alive=True, wsgi=app)
+    gunicorn_conf.post_worker_init(worker)
+    client = app.test_client()
+    assert 200 == client.get("/readyz").status_code
+
+    worker.alive = False
+    stopping = app.extensions["persian_rummy"].is_stopping
+    assert stopping.wait(5)
+
+    answer = client.get("/readyz")
+    assert 503 == answer.status_code
+    assert "Stopping." == answer.json["detail"]
+    assert "ok" == answer.json["dependencies"]["store"]
+    assert 200 == client.get("/healthz").status_code
 
 
 def test_without_the_folder_there_is_nothing_to_do(monkeypatch):

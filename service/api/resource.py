@@ -9,6 +9,7 @@ stand-in here, and only what they noted is kept."""
 import functools
 import inspect
 import re
+import threading
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +51,8 @@ class Parts:
     """Waits for so many seconds."""
     monotonic: Callable[[], float]
     """Seconds from some moment on, never turned back."""
+    is_stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the process has been told to stop: it is ready for nothing new."""
 
 
 def parts() -> Parts:

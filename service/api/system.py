@@ -61,10 +61,12 @@ def readiness(call: Call) -> Response:
     house = call.house
     found = {"store": _state(house.store.ping), "queue": _state(house.queue.ping)}
     away = [name for name, state in found.items() if state != "ok"]
-    if away:
+    # Told to stop, it takes no new work, though all answer.
+    is_stopping = call.parts.is_stopping.is_set()
+    if away or is_stopping:
         return problem_answer(
             KINDS["not-ready"],
-            f"Away: {', '.join(away)}.",
+            "Stopping." if is_stopping else f"Away: {', '.join(away)}.",
             headers={"Retry-After": str(NOT_READY_RETRY_S)},
             dependencies=found,
         )

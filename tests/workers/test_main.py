@@ -15,9 +15,13 @@ import redis as redis_py
 from rq import Queue
 from rq.job import Job
 
+from service.app import create_app
+from service.config import Settings
 from service.games.advice import HINT, ask_hint, read_task
 from service.games.house import House
 from service.jobqueue import RqQueue
+from service.logs import configure_logs
+from tests.api.client import ApiClient, Table
 from tests.workers.tables import APP, four_people, make_game, play_until_turn_of, stored, turn_of
 from workers.main import WarmWorker
 
@@ -124,20 +128,21 @@ def test_a_long_job_gives_signs_of_life_while_compiled_code_runs(
 
 
 def test_a_jobs_lines_carry_the_request_that_asked_for_it(
-    here: House, redis: redis_py.Redis, capsys: pytest.CaptureFixture[str]
+    here: House, redis: redis_py.Redis, redis_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From the client's request to the worker's log, one id."""
-    from structlog.contextvars import bound_contextvars
-
-    from service.logs import configure_logs
-
-    game_id = four_people(here)
-    with bound_contextvars(request_id="asked-by-this"):
-        ask_hint(here, APP, game_id, None, {"iterations": 100})
+    """From the client's request, by the API's line, to the worker's: one id."""
+    table = Table(ApiClient(create_app(Settings(redis_url=redis_url, queue_redis_url=redis_url))))
+    token = table.tokens[table.turn]
     root = logging.getLogger()
     handlers = list(root.handlers)
     configure_logs("info", "json")
     try:
+        answer = table.api.post(
+            f"{table.path}/hints",
+            {"iterations": 100},
+            token=token,
+            headers={"X-Request-Id": "asked-by-this"},
+        )
         work_off(redis, "hints")
     finally:
         root.handlers[:] = handlers
@@ -145,6 +150,9 @@ def test_a_jobs_lines_carry_the_request_that_asked_for_it(
     lines: list[dict[str, Any]] = [
         json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")
     ]
+    assert 202 == answer.status
+    (asked,) = [line for line in lines if line["message"] == "request"]
     (given,) = [line for line in lines if line["message"] == "hint_given"]
+    assert "asked-by-this" == asked["request_id"]
     assert "asked-by-this" == given["request_id"]
-    assert given["job_id"].startswith(f"hint-{game_id}-")
+    assert given["job_id"].startswith(f"hint-{table.id}-")
