@@ -25,6 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from tests.api.streams import stream_at
 from tests.e2e.harness import Answer, Player, Referee, Table
 
@@ -36,6 +38,8 @@ NO_ANSWER = (OSError, http.client.HTTPException, json.JSONDecodeError)
 PATIENCE_S = 60.0
 """How long a client repeats one request; longer than any fault and the recovery from it."""
 REPEAT_S = 0.1
+LOST = 0.1
+"""How many answers get lost on their way."""
 REFUSED = (409, 412)
 
 
@@ -67,9 +71,17 @@ class History:
 
 
 def insist(
-    player: Player, count: Callable[[str], None], method: str, path: str, body: Any, **headers: str
+    player: Player,
+    count: Callable[[str], None],
+    method: str,
+    path: str,
+    body: Any,
+    is_lost: Callable[[], bool] = lambda: False,
+    **headers: str,
 ) -> Answer:
-    """Send a request until its answer is a final one, the same each time; return that."""
+    """Send a request until its answer is a final one, the same each time; return that.
+
+    `is_lost` tells of an answer whether it got lost on its way."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -77,10 +89,14 @@ def insist(
         except NO_ANSWER:
             count("no answer")
         else:
-            if answer.status != 503:
-                assert answer.status < 500, (method, path, answer)
+            assert answer.status == 503 or answer.status < 500, (method, path, answer)
+            if answer.status == 503:
+                count("503")
+            elif is_lost():
+                count("answer lost")
+                continue
+            else:
                 return answer
-            count("503")
         assert time.monotonic() < deadline, f"{method} {path}: no answer for {PATIENCE_S:g} s"
         time.sleep(REPEAT_S)
 
@@ -122,6 +138,9 @@ class Client:
             time.sleep(self.rng.uniform(0.02, 0.06))
         return True
 
+    def _loses_answer(self) -> bool:
+        return self.rng.random() < LOST
+
     def play(self, seat: int, game: Json) -> None:
         """Play one action that the view lists, and note what came of it."""
         rich = [a for a in game["legal_actions"] if a["type"] in ("meld", "lay_off")]
@@ -133,7 +152,8 @@ class Client:
         if self.rng.random() < 0.5:
             headers["If_Match"] = f'"{game["version"]}"'
         path = f"{self.history.table.path}/actions"
-        answer = insist(self.seats[seat], self.history.count, "POST", path, body, **headers)
+        count = self.history.count
+        answer = insist(self.seats[seat], count, "POST", path, body, self._loses_answer, **headers)
         if answer.status in REFUSED:
             self.history.count("refused")
             return
@@ -173,15 +193,16 @@ def check_history(history: History) -> int:
     log = table.app.log(table.id)
     check_acknowledged(history, log)
     assert history.told == log[: len(history.told)], "a stream had a gap or a repetition"
-    views = defaultdict(list)
+    views: dict[int, dict[bytes, Json]] = defaultdict(dict)
     for game in history.views:
-        views[game["version"]].append(game)
+        # Who waits for the others sees the same again and again.
+        views[game["version"]][orjson.dumps(game)] = game
     assert max(views, default=0) <= len(log), "a view shows more than was done"
     referee = Referee(table)
     for version in range(len(log) + 1):
         if version:
             referee.follow([log[version - 1]])
-        for game in views[version]:
+        for game in views[version].values():
             referee.check_view(game)
     return len(log)
 
