@@ -20,8 +20,8 @@ BOTS: dict[str, Bot] = {
     "random": RandomBot(),
     "novice": RuleOfThumbBot(NOVICE_WEIGHTS),
     "greedy": RuleOfThumbBot(),
-    "casual": SearchBot(250),
-    "skilled": SearchBot(2_000),
+    "casual": SearchBot(700),
+    "skilled": SearchBot(3_000),
     "expert": SearchBot(16_000),
     "master": SearchBot(64_000),
 }
