@@ -27,12 +27,12 @@ import click
 from service import __version__
 from service.config import ConfigError, Settings, without_password
 from service.embedded import RedisServer, RedisServerError, socket_path_for
+from service.games.ports import QUEUES as QUEUES
 from service.supervisor import Command, Supervisor
 
 if TYPE_CHECKING:
     from service.store.app_keys import RedisAppKeys
 
-QUEUES = ("bots", "hints", "reviews", "webhooks")
 SCOPES = ("play", "hints", "admin")
 """As `service/games/access.py` has them, which is not loaded for every command."""
 SHOWN_DIGITS = 12

@@ -228,25 +228,12 @@ def _host_and_port(text: str) -> tuple[str, int]:
     return parts.hostname, parts.port or SENTINEL_PORT
 
 
-def _whole(low: int, high: int) -> Callable[[str, str], int]:
-    def read(variable: str, text: str) -> int:
-        allowed = f"a whole number from {low} to {high}"
-        try:
-            value = int(text)
-        except ValueError:
-            raise ConfigError(variable, text, allowed) from None
-        if not low <= value <= high:
-            raise ConfigError(variable, text, allowed)
-        return value
-
-    return read
-
-
-def _number(low: float, high: float) -> Callable[[str, str], float]:
+def _within(
+    read_as: Callable[[str], float], low: float, high: float, allowed: str
+) -> Callable[[str, str], float]:
     def read(variable: str, text: str) -> float:
-        allowed = f"a number from {low:g} to {high:g}"
         try:
-            value = float(text)
+            value = read_as(text)
         except ValueError:
             raise ConfigError(variable, text, allowed) from None
         # Written so that "nan" is refused too.
@@ -255,6 +242,14 @@ def _number(low: float, high: float) -> Callable[[str, str], float]:
         return value
 
     return read
+
+
+def _whole(low: int, high: int) -> Callable[[str, str], float]:
+    return _within(int, low, high, f"a whole number from {low} to {high}")
+
+
+def _number(low: float, high: float) -> Callable[[str, str], float]:
+    return _within(float, low, high, f"a number from {low:g} to {high:g}")
 
 
 def _one_of(*choices: str) -> Callable[[str, str], str]:

@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from service.games import levels as levels_module
@@ -44,6 +51,17 @@ ANCHOR = "greedy"
 LEVELS_FILE = Path(levels_module.__file__).with_name("levels.json")
 
 
+def _progress(*more: ProgressColumn) -> Progress:
+    """Return a progress bar on the error output, with `more` columns at its end."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, *more, console=Console(stderr=True))
+
+
 def describe(found: Estimate) -> str:
     """Return an estimate in one line."""
     return (
@@ -65,14 +83,7 @@ def play_with_progress(
     verdict.
     """
     results: list[PairResult] = []
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[estimate]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with _progress(TextColumn("{task.fields[estimate]}")) as progress:
         task = progress.add_task(f"{first} against {second}", total=pairs, estimate="")
         for result in play_pairs(first, second, pairs, seed, processes):
             results.append(result)
@@ -204,14 +215,8 @@ def _in_processes(
 ) -> list[T]:
     """Return the results of `work` in the order of `arguments`, under a progress bar."""
     results: list[T | None] = [None] * len(arguments)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
     with (
-        Progress(*columns, console=Console(stderr=True)) as progress,
+        _progress() as progress,
         ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool,
     ):
         task = progress.add_task(label, total=len(arguments))

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from service.config import ConfigError, Settings
+from service.games.ports import QUEUES
 
 
 @click.group()
@@ -20,7 +21,7 @@ def _settings() -> Settings:
 
 
 @main.command()
-@click.argument("queue", type=click.Choice(("bots", "hints", "reviews", "webhooks")))
+@click.argument("queue", type=click.Choice(QUEUES))
 def work(queue: str) -> None:
     """Work on one QUEUE until told to stop."""
     from workers.main import work as work_on

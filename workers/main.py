@@ -28,6 +28,7 @@ from structlog.contextvars import bound_contextvars
 from service.config import Settings
 from service.embedded import dying_with_parent
 from service.games.errors import Unavailable
+from service.games.ports import QUEUES as QUEUES
 from service.games.sweeping import sweep_bots, sweep_clocks, sweep_webhooks
 from service.logs import configure_logs, get_logger
 from service.store.connecting import client_for
@@ -36,7 +37,6 @@ from workers.warmup import choose_cache, warm_up
 
 log = get_logger(__name__)
 
-QUEUES = ("bots", "hints", "reviews", "webhooks")
 RECONNECTS = 60
 SWEEP_AFTER_S = 2.0
 """A bot that has done nothing for so long is called again, unless its job is queued or alive."""

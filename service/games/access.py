@@ -27,7 +27,6 @@ TOKEN_PREFIX = "prs_"
 APP_KEY_PREFIX = "prk_"
 LOCAL_APP = "local"
 """The app that callers without a key are, where keys are optional."""
-NO_SEAT = -1
 PLAY, HINTS, ADMIN = "play", "hints", "admin"
 SCOPES = (PLAY, HINTS, ADMIN)
 """How far a key reaches: games and their seats; advice and reviews; what concerns the whole app."""

@@ -24,11 +24,11 @@ from service.games.house import House
 from service.games.levels import DEFAULT_LEVEL
 from service.games.limits import check_quota, note_job
 from service.games.model import Game, game_from_state
+from service.games.ports import HINT_QUEUE as HINT_QUEUE
 from service.games.ports import RequestKey
 from service.rules.view import view_match, view_to_json
 from service.rules.violations import Violation
 
-HINT_QUEUE = "hints"
 HINT_JOB = "workers.jobs.give_hint"
 BOT_MOVE_JOB = "workers.jobs.play_bot_move"
 HINT, BOT_MOVE = "hint", "move"

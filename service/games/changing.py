@@ -9,18 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from service.games.access import Caller, viewer_for
 from service.games.clocks import begin_turn, deadline_s
 from service.games.errors import GameNotFound, KeyReused, StaleVersion, TooManyRaces, Unavailable
 from service.games.hooks import WEBHOOK_QUEUE, call_announcer, is_told_of, note_news
 from service.games.house import House, rfc3339
 from service.games.model import Game, game_from_state, game_to_state
+from service.games.ports import BOT_QUEUE as BOT_QUEUE
 from service.games.ports import CLOCK, Answer, Commit, RequestKey
 from service.games.representation import Viewer, game_to_json
 
 MAX_RACES = 8
 """How often a request without a version is judged anew."""
-BOT_QUEUE = "bots"
 BOT_TURN_JOB = "workers.jobs.play_bot_turn"
 OVERDUE_JOB = "workers.jobs.finish_overdue_turn"
 ASK_JOB = "workers.webhooks.ask_external"
@@ -210,8 +209,3 @@ def enqueue_overdue_turn(house: House, game: Game, seat: int) -> bool:
     job_id = f"clock-{game.id}-{game.turn_version}-{seat}"
     arguments = {"game_id": game.id, "seat": seat, "turn_version": game.turn_version}
     return house.queue.enqueue(BOT_QUEUE, OVERDUE_JOB, job_id, arguments)
-
-
-def admit_viewer(caller: Caller, seat: int | None = None) -> Callable[[Game], Viewer]:
-    """Return an `admit` for those who may look."""
-    return lambda game: viewer_for(game, caller, seat)

@@ -18,8 +18,8 @@ from service.games.errors import InvalidRequest, Unavailable
 from service.games.house import House
 from service.games.model import Game
 from service.games.ports import NEWS
+from service.games.ports import WEBHOOK_QUEUE as WEBHOOK_QUEUE
 
-WEBHOOK_QUEUE = "webhooks"
 ANNOUNCE_JOB = "workers.webhooks.announce_news"
 SEND_JOB = "workers.webhooks.send_delivery"
 HINT_NEWS_JOB = "workers.webhooks.announce_hint"

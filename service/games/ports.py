@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Document = dict[str, Any]
+
+BOT_QUEUE, HINT_QUEUE, REVIEW_QUEUE, WEBHOOK_QUEUE = "bots", "hints", "reviews", "webhooks"
+QUEUES = (BOT_QUEUE, HINT_QUEUE, REVIEW_QUEUE, WEBHOOK_QUEUE)
+"""The queues, each with a worker of its own."""
 BOTS, NEWS = "bots", "news"
 """What games wait for: their bot's turn, being told of."""
 CLOCK, DELIVERIES = "clock", "deliveries"

@@ -11,13 +11,13 @@ from service.games.changing import Outcome, load_game
 from service.games.errors import Conflict, TaskExpired, TaskNotFound
 from service.games.house import House
 from service.games.model import Game
+from service.games.ports import REVIEW_QUEUE as REVIEW_QUEUE
 from service.games.ports import RequestKey
 from service.games.records import check_open_to_all
 from service.rules.deal import SEATS
 
 REVIEW = "review"
 """Kind of task; the first letter begins their ids."""
-REVIEW_QUEUE = "reviews"
 REVIEW_JOB = "workers.jobs.review_game"
 DEFAULT_ITERATIONS = 2_000
 WORDS = ("best", "fine", "slip", "blunder")

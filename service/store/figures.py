@@ -12,12 +12,9 @@ from typing import Any
 import redis
 from rq.utils import str_to_date
 
-from service.games.ports import BOTS
+from service.games.ports import BOTS, QUEUES
 from service.store import keys
 from service.store.errors import store_errors
-
-QUEUES = ("bots", "hints", "reviews", "webhooks")
-"""As `workers/main.py` has them."""
 
 
 @dataclass(frozen=True, slots=True)
