@@ -17,7 +17,7 @@ COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
-.PHONY: help run demo test test-web lint format openapi bench bench-search arena strength faults constraints clean \
+.PHONY: help run demo test test-web lint format openapi bench bench-search arena strength faults fuzz constraints clean \
 	clients chart-tools chart-check image-check
 
 help: ## List the targets
@@ -73,6 +73,9 @@ strength: $(VENV)/.dev-stamp ## Measure the levels against frozen opponents: min
 
 faults: $(VENV)/.dev-stamp ## Kill, hang, stop parts under clients at play, then check all they saw; FAULTS_S=120
 	FAULTS_S=$${FAULTS_S:-120} $(BIN)/python -m pytest tests/faults/test_checker.py -s $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.dev-stamp ## Post made-up requests and hold all answers against the document; FUZZ_S=600
+	FUZZ_S=$${FUZZ_S:-600} FUZZ_SEED=$${FUZZ_SEED:-} $(BIN)/python -m pytest tests/api/test_fuzzed.py -s $(PYTEST_ARGS)
 
 clients: $(CLIENTS)/.stamp ## Generate clients from openapi.yaml, compile them, play a game with each
 	CLIENT_TOOLS=$(CLIENTS) $(BIN)/python -m pytest tests/clients $(PYTEST_ARGS)

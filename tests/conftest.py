@@ -13,6 +13,11 @@ import redis as redis_py
 from service.embedded import NoRedisServer, RedisServer
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes minutes: with several processes the others are done meanwhile."""
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """Run a Redis for the whole session; fail, and do not skip, when there is no server to run."""

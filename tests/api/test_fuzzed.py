@@ -1,65 +1,179 @@
 """Requests made up from the document by Schemathesis: none is answered by a fault of ours.
 
-Its checks hold statuses, content types, headers and shapes against the document, and that what the
-document forbids is refused. One check is left out: that whatever the document allows is accepted.
-The document cannot say that only one of three budgets may be given, that a version is stale, or
-that a key has been used.
+The service is the one of a deployment, gunicorn and all, where keys are required; the caller has a
+test key, so that nothing is closed to it. All checks are on: statuses, content types, headers and
+shapes are held against the document, what it forbids must be refused, and what it allows accepted,
+unless for a reason that it cannot say (`ALLOWED`). Of the 5xx only a documented 503 is none.
+
+Requests go to games that are there, some of the time: open ones, one in play, one that is over, and
+one each with a hint, a bot move, a review, a match. Others are found by links, from what was
+answered before.
+
+In the tests it takes `SECONDS` and begins with one seed; `make fuzz` takes ten minutes and another
+seed each time, which it prints.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import random
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from werkzeug.serving import WSGIRequestHandler, make_server
+import redis as redis_py
 
-from service.app import create_app
-from service.config import Settings
+from service.games.access import SCOPES
+from service.store.app_keys import RedisAppKeys
+from tests.api.streams import served
+from tests.e2e.harness import Player, free_port, seats
 
-SECONDS = 30
+Json = dict[str, Any]
 
-
-class QuietHandler(WSGIRequestHandler):
-    """Logs nothing: the service logs each request already."""
-
-    def log(self, type: str, message: str, *args: object) -> None:
-        """Do nothing."""
+SECONDS = int(os.environ.get("FUZZ_S", "100"))
+SEED = os.environ.get("FUZZ_SEED", "20")
+EXAMPLES = 50
+"""Of an operation and round; the rounds go on until the time is up."""
+NO_FAULT = ("2xx", "3xx", "4xx", "503")
+ALLOWED = ("2xx", "304", "401", "403", "404", "409", "410", "412", "422", "429", "503")
+"""For a request that the document allows: that only one of three budgets may be given, that a
+version is stale, a key used up or an address not public it cannot say."""
+LIMITS = {
+    # Long waits would leave less time, and limits by the minute little to see.
+    "PERSIAN_RUMMY_MAX_WAIT_S": "0.1",
+    "PERSIAN_RUMMY_MAX_STREAM_S": "0.1",
+    "PERSIAN_RUMMY_ACTIONS_PER_MINUTE": "100000",
+    "PERSIAN_RUMMY_HINTS_PER_MINUTE": "100000",
+    "PERSIAN_RUMMY_REQUESTS_PER_MINUTE": "100000",
+    "PERSIAN_RUMMY_MAX_HINTS": "0",
+}
 
 
 @pytest.fixture
-def server_url(redis: object, redis_url: str) -> Iterator[str]:
-    """Serve the service on this machine, over a real Redis; polls and streams are cut short."""
-    settings = Settings(
-        redis_url=redis_url, queue_redis_url=redis_url, max_wait_s=0.1, max_stream_s=0.1
+def app(redis: redis_py.Redis, redis_url: str) -> Iterator[Player]:
+    """Serve the service on this machine; return an app with a test key of all scopes."""
+    key = RedisAppKeys(redis).create("fuzz", lambda _: "0" * 32, 0.0, SCOPES, is_test=True)
+    port = free_port()
+    with served(redis_url, port, PERSIAN_RUMMY_AUTH="required", **LIMITS):
+        yield Player(f"http://127.0.0.1:{port}", key)
+
+
+def make_game(app: Player, *holders: str, **more: Any) -> Json:
+    """Return a new game."""
+    order = {"seats": seats(*holders), "deals": 1, "seed": "fuzz", **more}
+    game: Json = app.must(201, "POST", "/games", order)["game"]
+    return game
+
+
+def play_out(app: Player, game_id: str) -> None:
+    """Play at random to the end of the game, tabling cards where that is possible."""
+    rng, path = random.Random(1), f"/games/{game_id}"
+    game = app.must(200, "GET", path)
+    while game["status"] == "playing":
+        seat = game["deal"]["turn"]
+        actions = app.must(200, "GET", f"{path}/legal-actions?seat={seat}")["actions"]
+        rich = [a for a in actions if a["type"] in ("meld", "lay_off", "take_discards")]
+        action = {**rng.choice(rich or actions), "seat": seat}
+        game = app.must(201, "POST", f"{path}/actions", action)["game"]
+
+
+def make_world(app: Player) -> dict[str, list[str]]:
+    """Make what requests may be about; return its ids by kind."""
+    people = ["human"] * 4
+    open_seats = [{"player": "open"}] * 3 + [{"player": "human"}]
+    playing = make_game(app, *people)
+    over = make_game(app, *people)
+    clocked = make_game(app, *people, turn_seconds=3600)
+    doomed = [make_game(app, *people), make_game(app, *people)]
+    opened = [make_game(app, *people, seats=open_seats) for _ in range(3)]
+    play_out(app, over["id"])
+    position = app.must(200, "GET", f"/games/{playing['id']}?seat={playing['deal']['turn']}")
+    app.must(202, "POST", f"/games/{playing['id']}/hints", {"iterations": 100})
+    app.must(202, "POST", f"/games/{playing['id']}/bot-moves", {})
+    app.must(202, "POST", f"/games/{over['id']}/review", {})
+    app.must(202, "POST", "/positions/hints", {"position": position_of(position)})
+    match = app.must(201, "POST", "/matches", {"seats": seats(*people)})["match"]
+    ids = [game["id"] for game in (playing, over, clocked, *opened)]
+    return {
+        "games": ids,
+        "clocked": [clocked["id"]],
+        "doomed": [game["id"] for game in doomed],
+        "matches": [match["id"]],
+        "hints": ["h1"],
+        "moves": ["m1"],
+        "positions": ["p1"],
+    }
+
+
+def position_of(game: Json) -> Json:
+    """Return what the viewer of GAME sees as a position to ask advice for."""
+    deal = game["deal"]
+    names = (
+        *("number", "dealer", "turn", "phase", "due", "passes", "stock_count", "discard_pile"),
+        *("hand", "hand_counts", "known_cards", "melds", "points"),
     )
-    app = create_app(settings)
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    shown = {name: deal[name] for name in names}
+    return {"seat": game["viewer"], "deals": game["deals"], "scores": game["scores"], **shown}
+
+
+def configuration(world: dict[str, list[str]]) -> str:
+    """Return a `schemathesis.toml`: every fourth id is made up, the others are of the world."""
+    lines = [
+        f"[checks.not_a_server_error]\nexpected-statuses = {json.dumps(NO_FAULT)}",
+        f"[checks.positive_data_acceptance]\nexpected-statuses = {json.dumps(ALLOWED)}",
+    ]
+    lines += [f"[dictionaries.{kind}]\nvalues = {json.dumps(ids)}" for kind, ids in world.items()]
+    lines += [
+        "[parameters]",
+        *(
+            f'"path.{name}" = {{ dictionary = "{kind}", probability = 0.75 }}'
+            for name, kind in {
+                "game_id": "games",
+                "match_id": "matches",
+                "hint_id": "hints",
+                "move_id": "moves",
+            }.items()
+        ),
+    ]
+    for operation, parameter, kind in (
+        ("DELETE /games/{game_id}", "path.game_id", "doomed"),
+        ("POST /sandbox/clock", "body.game_id", "clocked"),
+        ("GET /positions/hints/{hint_id}", "path.hint_id", "positions"),
+        ("DELETE /positions/hints/{hint_id}", "path.hint_id", "positions"),
+    ):
+        lines.append(f'[[operations]]\ninclude-name = "{operation}"\n[operations.parameters]')
+        lines.append(f'"{parameter}" = {{ dictionary = "{kind}", probability = 0.75 }}')
+    return "\n".join(lines) + "\n"
 
 
 @pytest.mark.slow
-def test_made_up_requests_find_no_fault(server_url: str, tmp_path: Path) -> None:
-    """All its phases, valid and invalid data, for half a minute."""
-    command = [
-        *(str(Path(sys.executable).parent / "schemathesis"), "run", f"{server_url}/openapi.json"),
-        *("--mode", "all", "--max-time", str(SECONDS), "--max-examples", "50"),
-        *("--exclude-checks", "positive_data_acceptance", "--no-color", "--seed", "20"),
-    ]
+@pytest.mark.first
+def test_made_up_requests_find_no_fault(app: Player, tmp_path: Path) -> None:
+    """All its phases: examples, edge cases, fuzzing and links, valid and invalid data."""
+    settings = tmp_path / "schemathesis.toml"
+    settings.write_text(configuration(make_world(app)))
     run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=6 * SECONDS, check=False
+        [
+            *(str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(settings)),
+            *("run", f"{app.base_url}/openapi.json", "--no-color", "--mode", "all"),
+            *("--header", f"Authorization: Bearer {app.token}"),
+            *("--max-time", str(SECONDS), "--max-examples", str(EXAMPLES)),
+            *(("--seed", SEED) if SEED else ()),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=2 * SECONDS + 120,
+        check=False,
     )
+    print(run.stdout[-4000:])
 
-    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+    assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
     generated = re.search(r"([\d,]+) generated", run.stdout)
-    assert generated is not None, run.stdout[-3000:]
-    assert int(generated[1].replace(",", "")) > 200
+    assert generated is not None
+    assert int(generated[1].replace(",", "")) > 1000
