@@ -17,7 +17,6 @@ import re
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any
 
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import NotFound
@@ -62,9 +61,16 @@ def static_files() -> dict[str, bytes]:
 
 
 @cache
+def card_drawings() -> str:
+    """Return the drawings of the cards as an SVG document; its first comment tells how they are
+    put together."""
+    return resources.files("service.web").joinpath("cards.svg").read_text("utf-8")
+
+
+@cache
 def digest() -> str:
-    """Return a digest of all static files: the same in every process of a release."""
-    total = hashlib.sha256()
+    """Return a digest of all that pages are made of: the same in every process of a release."""
+    total = hashlib.sha256(card_drawings().encode())
     for path, raw in static_files().items():
         total.update(f"{path}\n{len(raw)}\n".encode() + raw)
     return total.hexdigest()[:16]
@@ -99,7 +105,8 @@ def page_in(name: str, language: str) -> bytes:
         for path in static_files()
         if path.endswith(".js")
     )
-    filled: dict[str, Any] = {"lang": language, "static": base, "modules": modules}
+    cards = re.sub(r"</?svg[^>]*>|<!--.*?-->", "", card_drawings(), flags=re.DOTALL).strip()
+    filled = {"lang": language, "static": base, "modules": modules, "cards": cards}
     for field, value in filled.items():
         text = text.replace("{{" + field + "}}", value)
     return text.encode()

@@ -1,6 +1,6 @@
 /** Cards: their names, order and worth, and how they are drawn. */
 
-import { s } from "./dom.js";
+import { $, $$, s, set } from "./dom.js";
 import { t } from "./i18n.js";
 
 const RANKS = "23456789TJQKA";
@@ -43,69 +43,23 @@ export function sorted(cards, order) {
   return [...cards].sort((a, b) => key(a) - key(b) || byId(a, b));
 }
 
-// The places of the pips, as on every pack: columns at 20, 30, 40 of 60, rows between 20 and 64 of 84.
-const PIPS = {
-  2: [[30, 20], [30, 64]],
-  3: [[30, 20], [30, 42], [30, 64]],
-  4: [[20, 20], [40, 20], [20, 64], [40, 64]],
-  5: [[20, 20], [40, 20], [30, 42], [20, 64], [40, 64]],
-  6: [[20, 20], [40, 20], [20, 42], [40, 42], [20, 64], [40, 64]],
-  7: [[20, 20], [40, 20], [30, 31], [20, 42], [40, 42], [20, 64], [40, 64]],
-  8: [[20, 20], [40, 20], [30, 31], [20, 42], [40, 42], [30, 53], [20, 64], [40, 64]],
-  9: [[20, 20], [40, 20], [20, 34.7], [40, 34.7], [30, 42], [20, 49.3], [40, 49.3], [20, 64], [40, 64]],
-  T: [[20, 20], [40, 20], [30, 27], [20, 34.7], [40, 34.7], [20, 49.3], [40, 49.3], [30, 57], [20, 64], [40, 64]],
-};
-
-const use = (symbol, x, y, size, turned = false) =>
-  s("use", {
-    href: `#s-${symbol}`,
-    x: x - size / 2,
-    y: y - size / 2,
-    width: size,
-    height: size,
-    transform: turned ? `rotate(180 ${x} ${y})` : null,
-  });
-
-function middleOf(card) {
-  const [rank, suit] = card;
-  if (rank === "X") return [use("star", 30, 42, 40), use("jester", 30, 42, 22)];
-  if (rank === "A") return [use("star", 30, 42, 42), use(suit, 30, 42, 22)];
-  if ("JQK".includes(rank)) {
-    return [use("arch", 30, 42, 56), use(rank, 30, 31, 17), use(suit, 30, 50, 19)];
-  }
-  return PIPS[rank].map(([x, y]) => use(suit, x, y, 10, y > 43));
-}
-
-const corner = (card) => {
-  const isLong = card[0] === "T";
-  const text = isJoker(card) ? card[1] : isLong ? "10" : card[0];
-  return s(
-    "g",
-    {},
-    s("text", { x: 9, y: 18, "text-anchor": "middle", class: isLong ? "index long" : "index", text }),
-    use(isJoker(card) ? "jester" : card[1], 9, 27, 11),
-  );
-};
-
 const drawn = new Map();
 
-/** Draw a card face up. Colours and sizes are the style sheet's. */
+/**
+ * Draw a card face up: the frame and its rank's middle, both from the page's own drawings, with rank
+ * and suit put in. Colours and sizes are the style sheet's.
+ */
 export function face(card) {
   if (!drawn.has(card)) {
-    const other = corner(card);
-    other.setAttribute("transform", "rotate(180 30 42)");
-    const colour = isJoker(card) ? "joker" : `suit-${card[1]}`;
-    drawn.set(
-      card,
-      s(
-        "svg",
-        { viewBox: "0 0 60 84", class: `face ${colour}`, "aria-hidden": "true" },
-        s("rect", { x: 0.5, y: 0.5, width: 59, height: 83, rx: 5.5, class: "paper" }),
-        s("g", { class: "middle" }, middleOf(card)),
-        corner(card),
-        s("g", { class: "other" }, other),
-      ),
-    );
+    const [rank, suit] = isJoker(card) ? [card[1], "jester"] : card;
+    const parts = ["frame", card[0]].map((name) => $(`#card-${name}`).cloneNode(true));
+    const colour = isJoker(card) ? "joker" : `suit-${suit}`;
+    const svg = s("svg", { viewBox: "0 0 60 84", class: `face ${colour}`, "aria-hidden": "true" }, parts);
+    for (const part of parts) part.removeAttribute("id");
+    for (const use of $$("use", svg)) {
+      set(use, { href: use.getAttribute("href").replace("RANK", rank).replace("SUIT", suit) });
+    }
+    drawn.set(card, svg);
   }
   return drawn.get(card).cloneNode(true);
 }
