@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from types import FrameType
+from typing import Any
 
 import redis
 from redis.backoff import ExponentialBackoff
@@ -40,6 +41,23 @@ log = get_logger(__name__)
 RECONNECTS = 60
 SWEEP_AFTER_S = 2.0
 """A bot that has done nothing for so long is called again, unless its job is queued or alive."""
+
+
+class PlainJob(Job):
+    """A job that is its function's name and its arguments, whatever else is stored with it.
+
+    RQ's jobs can also name functions to be called at their end and addresses to be asked. Nothing
+    of ours uses them; whoever writes to Redis could, past the list of jobs and past the check of
+    addresses."""
+
+    def restore(self, raw_data: Any) -> Any:
+        """Read what is stored, but for what RQ would do besides the job."""
+        restored = super().restore(raw_data)
+        self._success_callback_name = None
+        self._failure_callback_name = None
+        self._stopped_callback_name = None
+        self.webhooks = []
+        return restored
 
 
 class WarmWorker(SimpleWorker):
@@ -109,14 +127,7 @@ def work(queue_name: str, settings: Settings) -> None:
     log.info("worker_warm", queue=queue_name, seconds=round(seconds, 2), settings=settings.public())
     sweeper = _start_sweeper() if queue_name == "bots" else None
     connection = worker_connection(settings)
-    worker = WarmWorker(
-        [Queue(queue_name, connection=connection, serializer="json")],
-        connection=connection,
-        serializer="json",
-        worker_ttl=20,
-        job_monitoring_interval=1,
-        maintenance_interval=2,
-    )
+    worker = make_worker(queue_name, connection)
     try:
         worker.work(logging_level=settings.log_level.upper())
     finally:
@@ -127,6 +138,20 @@ def work(queue_name: str, settings: Settings) -> None:
         if sweeper is not None:
             sweeper.terminate()
             sweeper.wait()
+
+
+def make_worker(queue_name: str, connection: redis.Redis) -> WarmWorker:
+    """Return a worker of one queue."""
+    queue = Queue(queue_name, connection=connection, serializer="json", job_class=PlainJob)
+    return WarmWorker(
+        [queue],
+        connection=connection,
+        serializer="json",
+        job_class=PlainJob,
+        worker_ttl=20,
+        job_monitoring_interval=1,
+        maintenance_interval=2,
+    )
 
 
 def worker_connection(settings: Settings) -> redis.Redis:

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 import redis as redis_py
-from rq import Queue
-from rq.job import Job
+from rq import Callback, Queue
+from rq.executions import Execution
+from rq.job import Job, JobStatus
+from rq.webhook import Webhook as RqWebhook
 
 from service.app import create_app
 from service.config import Settings
@@ -22,8 +24,9 @@ from service.games.house import House
 from service.jobqueue import RqQueue
 from service.logs import configure_logs
 from tests.api.client import ApiClient, Table
+from tests.receivers import receiving
 from tests.workers.tables import APP, four_people, make_game, play_until_turn_of, stored, turn_of
-from workers.main import WarmWorker
+from workers.main import make_worker
 
 
 @pytest.fixture(autouse=True)
@@ -35,12 +38,7 @@ def quiet_logs() -> Iterator[None]:
 
 def work_off(connection: redis_py.Redis, queue: str) -> None:
     """Work on what is on the queue until nothing is, as the worker process does."""
-    WarmWorker(
-        [Queue(queue, connection=connection, serializer="json")],
-        connection=connection,
-        serializer="json",
-        job_monitoring_interval=1,
-    ).work(burst=True)
+    make_worker(queue, connection).work(burst=True)
 
 
 def fetch(connection: redis_py.Redis, job_id: str) -> Job:
@@ -82,6 +80,55 @@ def test_a_job_that_is_not_on_the_list_is_refused(
         assert "this function is no job" == result.exc_string
     assert not (tmp_path / "made").exists()
     assert "done" == read_task(here, APP, game_id, HINT, asked["id"])["status"]
+
+
+REACHED: list[str] = []
+"""What called-back functions have noted."""
+
+
+def note_callback(job: Job, *_: object) -> None:
+    """Stand for a function that RQ calls at the end of a job, if it is let."""
+    REACHED.append(job.id)
+
+
+def test_a_jobs_callbacks_and_addresses_reach_nothing(here: House, redis: redis_py.Redis) -> None:
+    """RQ would call any function that a job names for its end, and ask any address.
+
+    After success, after failure, after a refusal, and for a job that a dead worker left behind."""
+    jobs = Queue("hints", connection=redis, serializer="json")
+    called = Callback(f"{__name__}.note_callback")
+    game_id = four_people(here)
+    with receiving() as receiver:
+        forged: dict[str, Any] = {
+            "on_success": called,
+            "on_failure": called,
+            "on_stopped": called,
+            "webhooks": [
+                RqWebhook(receiver.url(f"/{status}"), status, method="POST")
+                for status in ("finished", "failed")
+            ],
+        }
+        good: dict[str, Any] = {"scope": game_id, "task_id": "none", "view": {}, "budget": {}}
+        jobs.enqueue_call("workers.jobs.give_hint", kwargs=good, job_id="ours", **forged)
+        jobs.enqueue_call("workers.jobs.give_hint", kwargs={"x": 1}, job_id="failing", **forged)
+        jobs.enqueue_call("os.getcwd", job_id="refused", **forged)
+        left = jobs.enqueue_call("workers.jobs.give_hint", job_id="left", **forged)
+        left.set_status(JobStatus.STARTED)
+        redis.lrem(jobs.key, 0, left.id)
+        execution = Execution("dead", left.id, connection=redis)
+        with redis.pipeline() as pipeline:
+            execution.save(60, pipeline)
+            pipeline.execute()
+        redis.zadd("rq:wip:hints", {execution.composite_key: 1})
+
+        work_off(redis, "hints")
+        make_worker("hints", redis).clean_registries()
+
+        assert (receiver.got, REACHED) == ([], [])
+    states = {
+        name: fetch(redis, name).get_status().value for name in ("failing", "refused", "left")
+    }
+    assert states == dict.fromkeys(states, "failed")
 
 
 def test_a_job_that_fails_does_not_stop_the_worker(here: House, redis: redis_py.Redis) -> None:
