@@ -32,6 +32,7 @@ from service.games.reviews import REVIEW, REVIEW_JOB
 from service.games.seats import hand_over
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
+from service.sentences import Sentence
 from workers.bots.registry import BOTS
 from workers.hints import write_hint, write_hints
 from workers.house import house
@@ -152,10 +153,10 @@ def play_bot_move(
         for _ in range(MOST_STEPS):
             at, view, game = seat_view(here, game_id, seat)
             if at != version or game.status != "playing" or view.turn != seat:
-                raise Conflict("The game has moved on.")
+                raise Conflict(Sentence("The game has moved on."))
             event = play_step(here, game_id, at, view, level, "bot_move")
             if event is None:
-                raise Conflict("The game has moved on.")
+                raise Conflict(Sentence("The game has moved on."))
             events.append(event)
             version = event["version"]
             here.store.save_task(scope, BOT_MOVE, task_id, document, here.hint_ttl_s)

@@ -19,6 +19,7 @@ from service.games.access import (
     hash_secret,
 )
 from service.games.errors import NotAllowed, NotAuthenticated
+from service.sentences import Sentence
 
 LOCAL = AppCaller(LOCAL_APP)
 
@@ -35,25 +36,25 @@ def identify(request: Request, settings: Settings, keys: AppKeys) -> Caller:
     given = request.headers.get("Authorization")
     if given is None:
         if settings.auth == "required":
-            raise NotAuthenticated("An app key or a seat token is needed.")
+            raise NotAuthenticated(Sentence("An app key or a seat token is needed."))
         return LOCAL
     scheme, _, credentials = given.strip().partition(" ")
     credentials = credentials.strip()
     if scheme.lower() != "bearer" or not credentials:
-        raise NotAuthenticated("Send the key or token as: Authorization: Bearer TOKEN")
+        raise NotAuthenticated(Sentence("Send the key or token as: Authorization: Bearer TOKEN"))
     if credentials.startswith(TOKEN_PREFIX):
         return caller_of_token(credentials)
     if credentials.startswith(APP_KEY_PREFIX):
         key = keys.find(hash_secret(credentials))
         if key is not None:
             return AppCaller(key.app, key.scopes, key.is_test, key.key_hash)
-    raise NotAuthenticated("That key or token is not known.")
+    raise NotAuthenticated(Sentence("That key or token is not known."))
 
 
 def check_scope(caller: Caller, scope: str) -> None:
     """Raise NotAllowed for a key that does not reach so far. A token reaches as far as its seat."""
     if isinstance(caller, AppCaller) and scope not in caller.scopes:
-        raise NotAllowed(f"That key has not the scope `{scope}`.")
+        raise NotAllowed(Sentence("That key has not the scope `{scope}`.", scope=scope))
 
 
 def shown_name(caller: Caller | None) -> str | None:

@@ -12,6 +12,7 @@ from service.games.access import Caller
 from service.games.errors import Conflict, RateLimited, Unavailable
 from service.games.limits import REQUESTS, Allowance
 from service.games.sandbox import check_test_key
+from service.sentences import Sentence
 
 FORCE_HEADER = "Sandbox-Force"
 FORCED = ("409", "429", "503")
@@ -23,7 +24,7 @@ def force_problem(wanted: str, caller: Caller, statuses: Container[int]) -> NoRe
     one that the operation, which has `statuses`, is never answered with.
     """
     check_test_key(caller)
-    why = "Forced by Sandbox-Force."
+    why = Sentence("Forced by Sandbox-Force.")
     if wanted not in FORCED or int(wanted) not in statuses:
         raise Malformed([(FORCE_HEADER, f"One of {', '.join(FORCED)} that this path may have.")])
     if wanted == "409":

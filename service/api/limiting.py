@@ -10,6 +10,7 @@ from service.config import Settings
 from service.games.access import AppCaller, Caller
 from service.games.errors import RateLimited
 from service.games.limits import ACTIONS, ADVICE, REQUESTS, WINDOW_S, Allowance, Limits
+from service.sentences import Sentence
 
 
 def limits_of(settings: Settings) -> dict[str, int]:
@@ -32,7 +33,10 @@ def take_from_bucket(limits: Limits, bucket: str, caller: Caller, limit: int) ->
     allowance = limits.take(bucket, who, limit)
     g.allowance = allowance
     if not allowance.is_allowed:
-        raise RateLimited(f"More than {limit} requests a minute ({bucket}).", allowance)
+        raise RateLimited(
+            Sentence("More than {limit} requests a minute ({bucket}).", limit=limit, bucket=bucket),
+            allowance,
+        )
 
 
 def limit_headers(allowance: Allowance) -> dict[str, str]:

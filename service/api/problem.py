@@ -19,6 +19,7 @@ from service.api.request_errors import EmptyBody, Malformed, NotJson, RequestErr
 from service.games import errors as games
 from service.logs import get_logger
 from service.rules import cards, notation, violations
+from service.sentences import Sentence
 
 PROBLEM_TYPE = "application/problem+json"
 PROBLEMS_PATH = "/docs/problems"
@@ -36,7 +37,7 @@ class Kind:
     slug: str
     """The last part of its `type`."""
     status: int
-    title: str
+    title: Sentence
     meaning: str
     """What it means and what to do, for who writes a client."""
 
@@ -47,7 +48,7 @@ KINDS: dict[str, Kind] = {
         Kind(
             "not-json",
             400,
-            "The body is not JSON",
+            Sentence("The body is not JSON"),
             "The request's body is empty or cannot be read as JSON in UTF-8: a syntax fault, a "
             "name twice in one object, NaN or Infinity, nesting too deep. Nothing was changed. "
             "Mend the body.",
@@ -55,190 +56,195 @@ KINDS: dict[str, Kind] = {
         Kind(
             "bad-request",
             400,
-            "The request cannot be read",
+            Sentence("The request cannot be read"),
             "The request breaks HTTP itself. Nothing was changed.",
         ),
         Kind(
             "not-authenticated",
             401,
-            "Credentials are missing or not valid",
+            Sentence("Credentials are missing or not valid"),
             "Send `Authorization: Bearer` with an app key (`prk_...`) or a seat token "
             "(`prs_...`). A key may have been revoked; a token is valid for one game only.",
         ),
         Kind(
             "not-your-seat",
             403,
-            "That seat is not yours",
+            Sentence("That seat is not yours"),
             "The token belongs to another seat, or the app named a seat that no person plays.",
         ),
         Kind(
             "not-allowed",
             403,
-            "You may not do that",
+            Sentence("You may not do that"),
             "The credentials are right and do not reach so far: a seat token cannot create, list "
             "or abandon games, a spectator's token cannot play.",
         ),
-        Kind("not-found", 404, "There is nothing here", "No such path. The paths are in `/docs`."),
+        Kind(
+            "not-found",
+            404,
+            Sentence("There is nothing here"),
+            "No such path. The paths are in `/docs`.",
+        ),
         Kind(
             "game-not-found",
             404,
-            "There is no such game here",
+            Sentence("There is no such game here"),
             "The id is unknown, the game has expired, or it is another app's: which of these is "
             "not told.",
         ),
         Kind(
             "match-not-found",
             404,
-            "There is no such match here",
+            Sentence("There is no such match here"),
             "The id is unknown, one of its games has expired, or it is another app's: which of "
             "these is not told.",
         ),
         Kind(
             "task-not-found",
             404,
-            "There is no such hint or bot move here",
+            Sentence("There is no such hint or bot move here"),
             "The id was never given out for this game.",
         ),
         Kind(
             "webhook-not-found",
             404,
-            "There is no webhook here",
+            Sentence("There is no webhook here"),
             "The app has set none, or has taken it away.",
         ),
         Kind(
             "method-not-allowed",
             405,
-            "The method is not allowed here",
+            Sentence("The method is not allowed here"),
             "The header `Allow` lists those that are.",
         ),
         Kind(
             "rules-refuse",
             409,
-            "The rules refuse this action",
+            Sentence("The rules refuse this action"),
             "`rule` names the rule, `detail` says it in a sentence, and `legal_actions` lists what "
             "the seat may play instead. Nothing was changed.",
         ),
         Kind(
             "game-over",
             409,
-            "The game is over",
+            Sentence("The game is over"),
             "It is finished or abandoned; nothing more can be played in it.",
         ),
         Kind(
             "game-not-finished",
             409,
-            "The game is not finished",
+            Sentence("The game is not finished"),
             "What was asked for shows hidden cards and can be had after the end.",
         ),
         Kind(
             "seats-open",
             409,
-            "The game has not begun",
+            Sentence("The game has not begun"),
             "Some seats are still open. The game begins when the last is taken.",
         ),
-        Kind("seat-taken", 409, "The seat is taken", "Somebody sits there already."),
+        Kind("seat-taken", 409, Sentence("The seat is taken"), "Somebody sits there already."),
         Kind(
             "seat-away",
             409,
-            "A bot plays the seat",
+            Sentence("A bot plays the seat"),
             "Its owner or the app handed it over; take it back (`takeSeatBack`) to play.",
         ),
         Kind(
             "conflict",
             409,
-            "The state of things does not allow that",
+            Sentence("The state of things does not allow that"),
             "`detail` says why: a hint that has ended cannot be cancelled, for example.",
         ),
         Kind(
             "contended",
             409,
-            "Others were faster, again and again",
+            Sentence("Others were faster, again and again"),
             "The game changed at each of several tries. Nothing was changed by this request; send "
             "it again.",
         ),
         Kind(
             "expired",
             410,
-            "The answer is not kept any longer",
+            Sentence("The answer is not kept any longer"),
             "The hint or bot move was here and has expired. Ask again.",
         ),
         Kind(
             "stale-version",
             412,
-            "The game has moved on",
+            Sentence("The game has moved on"),
             "`If-Match` names another version than the game has now. `game` is the fresh view: "
             "decide anew. Nothing was changed.",
         ),
-        Kind("too-large", 413, "The body is too large", "Nothing was read. Send less."),
+        Kind("too-large", 413, Sentence("The body is too large"), "Nothing was read. Send less."),
         Kind(
             "unsupported-media-type",
             415,
-            "The body is of a type that is not understood",
+            Sentence("The body is of a type that is not understood"),
             "Send `Content-Type: application/json`.",
         ),
         Kind(
             "invalid",
             422,
-            "The request is malformed",
+            Sentence("The request is malformed"),
             "The body, the query or a header has the wrong shape. `errors` lists each fault with "
             "the field it concerns. Nothing was changed.",
         ),
         Kind(
             "impossible-position",
             422,
-            "The position cannot be",
+            Sentence("The position cannot be"),
             "By the rules no player can ever see that. `errors` lists every fault with the member "
             "it concerns. Nothing was searched.",
         ),
         Kind(
             "seat-unnamed",
             422,
-            "It is not clear which seat is meant",
+            Sentence("It is not clear which seat is meant"),
             'The app has several human seats in this game: name one, as `"seat"` in the body or '
             "`?seat=` in the query.",
         ),
         Kind(
             "key-reused",
             422,
-            "The Idempotency-Key belongs to another request",
+            Sentence("The Idempotency-Key belongs to another request"),
             "The same key came before with another body or path. Use a new key for each request, "
             "and the same one only to repeat it.",
         ),
         Kind(
             "too-many-requests",
             429,
-            "Too many requests",
+            Sentence("Too many requests"),
             "Wait for the seconds in `Retry-After`.",
         ),
         Kind(
             "internal-error",
             500,
-            "Something is wrong here",
+            Sentence("Something is wrong here"),
             "A fault of this service. It is logged under the id in the answer's `X-Request-Id`.",
         ),
         Kind(
             "unavailable",
             503,
-            "A part of the service is away",
+            Sentence("A part of the service is away"),
             "The store of games or the queue does not answer. Try again after the seconds in "
             "`Retry-After`, with the same `Idempotency-Key`.",
         ),
         Kind(
             "queue-full",
             503,
-            "Too much work waits",
+            Sentence("Too much work waits"),
             "The queue takes no more for now. Try again after the seconds in `Retry-After`.",
         ),
         Kind(
             "unknown-format",
             503,
-            "The game was stored by another release",
+            Sentence("The game was stored by another release"),
             "This process cannot read it and leaves it untouched. Try again later.",
         ),
         Kind(
             "not-ready",
             503,
-            "Not ready",
+            Sentence("Not ready"),
             "`dependencies` says which part does not answer.",
         ),
     )
@@ -294,9 +300,9 @@ _KIND_OF_STATUS = {
     503: "unavailable",
 }
 _DETAIL_OF_STATUS = {
-    404: "There is nothing at this path.",
-    405: "This path does not know that method.",
-    413: "The body is larger than this service reads.",
+    404: Sentence("There is nothing at this path."),
+    405: Sentence("This path does not know that method."),
+    413: Sentence("The body is larger than this service reads."),
 }
 
 
@@ -405,7 +411,9 @@ def answer_http_error(error: HTTPException) -> Response:
 def answer_fault(error: Exception) -> Response:
     """Log a fault of ours once, with its traceback, and tell the client nothing of it."""
     log.error("fault", exc_info=error, path=request.path, method=request.method)
-    return problem_answer(KINDS["internal-error"], "Something went wrong here; it was logged.")
+    return problem_answer(
+        KINDS["internal-error"], Sentence("Something went wrong here; it was logged.")
+    )
 
 
 def register_problems(app: Flask) -> None:

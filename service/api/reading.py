@@ -18,6 +18,7 @@ from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 from service.api.request_errors import EmptyBody, Malformed, NotJson, WrongMediaType
 from service.games.access import Caller
 from service.games.ports import RequestKey
+from service.sentences import Sentence
 
 MAX_ERRORS = 20
 """Faults that are listed; more help nobody."""
@@ -30,20 +31,20 @@ _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?([0-9]{1,6})\"?\s*(?:$|[,;])", re
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise NotJson(f"{name} is not JSON.")
+    raise NotJson(Sentence("{name} is not JSON.", name=name))
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise NotJson("A number is too large.")
+        raise NotJson(Sentence("A number is too large."))
     return value
 
 
 def _refuse_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise NotJson("A name stands twice in one object.")
+        raise NotJson(Sentence("A name stands twice in one object."))
     return members
 
 
@@ -63,16 +64,21 @@ def read_json(raw: bytes) -> Any:
     try:
         return _DECODER.decode(raw.decode())
     except UnicodeDecodeError:
-        raise NotJson("The body is not UTF-8.") from None
+        raise NotJson(Sentence("The body is not UTF-8.")) from None
     except json.JSONDecodeError as error:
         raise NotJson(
-            f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+            Sentence(
+                "The body is not JSON: {fault} at line {line}, column {column}.",
+                fault=error.msg,
+                line=error.lineno,
+                column=error.colno,
+            )
         ) from None
     except RecursionError:
-        raise NotJson("The body is nested too deeply.") from None
+        raise NotJson(Sentence("The body is nested too deeply.")) from None
     except ValueError:
         # Python refuses to read whole numbers of thousands of digits.
-        raise NotJson("A number is too long.") from None
+        raise NotJson(Sentence("A number is too long.")) from None
 
 
 def read_raw(request: Request) -> bytes:

@@ -1,5 +1,7 @@
 """What is wrong with a request before any use case sees it. Statuses are in `problem.py`."""
 
+from service.sentences import Sentence
+
 
 class RequestError(Exception):
     """The root of the family. `str(error)` is a sentence for a person."""
@@ -13,14 +15,14 @@ class EmptyBody(NotJson):
     """There is no body where one is needed."""
 
     def __init__(self) -> None:
-        super().__init__("The body is empty; a JSON object is needed.")
+        super().__init__(Sentence("The body is empty; a JSON object is needed."))
 
 
 class WrongMediaType(RequestError):
     """The body is not said to be JSON."""
 
     def __init__(self) -> None:
-        super().__init__("Send the body as application/json.")
+        super().__init__(Sentence("Send the body as application/json."))
 
 
 class Malformed(RequestError):

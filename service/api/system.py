@@ -19,6 +19,7 @@ from service.api.problem import KINDS, PROBLEMS_PATH, Kind, problem_answer, prob
 from service.api.resource import Answers, Call, Resource, json_answer
 from service.api.schemas.system import Health, Readiness
 from service.games.errors import Unavailable
+from service.sentences import Sentence
 
 resource = Resource("system", __name__, description="The process itself")
 pages = Blueprint("pages", __name__)
@@ -66,7 +67,9 @@ def readiness(call: Call) -> Response:
     if away or is_stopping:
         return problem_answer(
             KINDS["not-ready"],
-            "Stopping." if is_stopping else f"Away: {', '.join(away)}.",
+            Sentence("Stopping.")
+            if is_stopping
+            else Sentence("Away: {parts}.", parts=", ".join(away)),
             headers={"Retry-After": str(NOT_READY_RETRY_S)},
             dependencies=found,
         )

@@ -20,6 +20,7 @@ from service.games.errors import (
 from service.games.model import Game, SeatHolder
 from service.games.representation import Viewer
 from service.rules.deal import SEATS
+from service.sentences import Sentence
 
 SECRET_BYTES = 24
 """Of a token, a seed, a key: 192 bits."""
@@ -112,7 +113,7 @@ def caller_of_token(token: str) -> SeatCaller:
     """
     game_id, _, secret = token.removeprefix(TOKEN_PREFIX).partition("_")
     if not token.startswith(TOKEN_PREFIX) or not game_id or not secret:
-        raise NotAuthenticated("That is no seat token.")
+        raise NotAuthenticated(Sentence("That is no seat token."))
     return SeatCaller(game_id, hash_secret(token))
 
 
@@ -134,9 +135,9 @@ def admit(game: Game, caller: Caller) -> int | None:
         if hmac.compare_digest(game.seats[s].token_hash or "", caller.token_hash)
     ]
     if is_spectator(game, caller):
-        raise NotAllowed("A spectator only looks on.")
+        raise NotAllowed(Sentence("A spectator only looks on."))
     if not seats:
-        raise NotAuthenticated("That token is not valid for this game.")
+        raise NotAuthenticated(Sentence("That token is not valid for this game."))
     return seats[0]
 
 
@@ -158,7 +159,7 @@ def viewer_for(game: Game, caller: Caller, seat: int | None) -> Viewer:
     if seat is None:
         return Viewer(None)
     if not game.is_persons(seat):
-        raise NotYourSeat(seat, f"Seat {seat} is not played by a person.")
+        raise NotYourSeat(seat, Sentence("Seat {seat} is not played by a person.", seat=seat))
     return Viewer(seat, names_seat=True)
 
 
@@ -176,5 +177,5 @@ def player_for(game: Game, caller: Caller, seat: int | None) -> Viewer:
     if len(seats) == 1:
         return Viewer(seats[0], names_seat=True)
     if not seats:
-        raise NotYourSeat(None, "No seat of this game is played by a person.")
+        raise NotYourSeat(None, Sentence("No seat of this game is played by a person."))
     raise SeatUnnamed

@@ -12,6 +12,7 @@ import socket
 from urllib.parse import urlsplit
 
 from service.games.errors import InvalidRequest
+from service.sentences import Sentence
 
 MAX_URL = 2000
 SCHEMES = ("http", "https")
@@ -87,7 +88,10 @@ def check_target(url: str, field: str, *, any_address: bool) -> str:
 
     With `any_address` addresses are not looked at."""
     if len(url) > MAX_URL or not _VISIBLE.fullmatch(url) or "\\" in url:
-        raise InvalidRequest(field, f"a URL of up to {MAX_URL} visible ASCII characters is needed")
+        raise InvalidRequest(
+            field,
+            Sentence("a URL of up to {most} visible ASCII characters is needed", most=MAX_URL),
+        )
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -96,13 +100,13 @@ def check_target(url: str, field: str, *, any_address: bool) -> str:
     except ValueError:
         host, is_usable = None, False
     if not is_usable or host is None:
-        raise InvalidRequest(field, "an http or https URL with a host is needed")
+        raise InvalidRequest(field, Sentence("an http or https URL with a host is needed"))
     if parts.username is not None or parts.password is not None:
-        raise InvalidRequest(field, "a URL without user and password is needed")
+        raise InvalidRequest(field, Sentence("a URL without user and password is needed"))
     if any_address:
         return url
     address = literal_address(host.rstrip("."))
     is_local = host.rstrip(".").rpartition(".")[2] in ("localhost", "local", "internal")
     if is_local or (address is not None and not is_public(address)):
-        raise InvalidRequest(field, "only public addresses are posted to")
+        raise InvalidRequest(field, Sentence("only public addresses are posted to"))
     return url

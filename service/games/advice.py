@@ -28,6 +28,7 @@ from service.games.ports import HINT_QUEUE as HINT_QUEUE
 from service.games.ports import RequestKey
 from service.rules.view import view_match, view_to_json
 from service.rules.violations import Violation
+from service.sentences import Sentence
 
 HINT_JOB = "workers.jobs.give_hint"
 BOT_MOVE_JOB = "workers.jobs.play_bot_move"
@@ -198,7 +199,7 @@ def load_task(house: House, scope: str, kind: str, task_id: str) -> dict[str, An
         # The job may have ended after the first look.
         document = house.store.load_task(scope, kind, task_id) or document
         if document["status"] in UNDER_WAY:
-            document = {**document, **failure(house, "The search was lost; ask again.")}
+            document = {**document, **failure(house, Sentence("The search was lost; ask again."))}
             house.store.save_task(scope, kind, task_id, document, house.hint_ttl_s)
     return document
 
@@ -228,5 +229,5 @@ def cancel_hint(house: House, caller: Caller, game_id: str, task_id: str) -> dic
     document = read_task(house, caller, game_id, HINT, task_id)
     document = house.store.cancel_task(game_id, HINT, task_id) or document
     if document["status"] != "cancelled":
-        raise Conflict(f"The hint is {document['status']}.")
+        raise Conflict(Sentence("The hint has ended: {status}.", status=document["status"]))
     return document

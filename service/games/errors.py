@@ -5,6 +5,7 @@ statuses.
 from typing import TYPE_CHECKING, Any
 
 from service.rules.violations import RULE_OF, SENTENCE_OF, Violation
+from service.sentences import Sentence
 
 if TYPE_CHECKING:
     from service.games.limits import Allowance
@@ -18,7 +19,7 @@ class GameNotFound(GamesError):
     """There is no such game, or not for this caller."""
 
     def __init__(self, game_id: str) -> None:
-        super().__init__("There is no game of that id here.")
+        super().__init__(Sentence("There is no game of that id here."))
         self.game_id = game_id
 
 
@@ -26,7 +27,7 @@ class MatchNotFound(GamesError):
     """There is no such match, or not for this caller."""
 
     def __init__(self) -> None:
-        super().__init__("There is no match of that id here.")
+        super().__init__(Sentence("There is no match of that id here."))
 
 
 class NotAuthenticated(GamesError):
@@ -36,7 +37,9 @@ class NotAuthenticated(GamesError):
 class NotYourSeat(GamesError):
     """The caller may not see or play that seat."""
 
-    def __init__(self, seat: int | None = None, why: str = "That seat is not yours.") -> None:
+    def __init__(
+        self, seat: int | None = None, why: str = Sentence("That seat is not yours.")
+    ) -> None:
         super().__init__(why)
         self.seat = seat
 
@@ -58,8 +61,10 @@ class SeatUnnamed(GamesError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This game has several human seats: name one, "
-            'as "seat" in the body or ?seat= in the query.'
+            Sentence(
+                "This game has several human seats: name one, "
+                'as "seat" in the body or ?seat= in the query.'
+            )
         )
 
 
@@ -77,7 +82,11 @@ class ImpossiblePosition(GamesError):
 
     def __init__(self, faults: list[tuple[str, str]]) -> None:
         super().__init__(
-            f"This cannot be what a player sees: {len(faults)} fault(s), the first: {faults[0][1]}"
+            Sentence(
+                "This cannot be what a player sees: {count} fault(s), the first: {first}",
+                count=len(faults),
+                first=faults[0][1],
+            )
         )
         self.faults = faults
 
@@ -86,18 +95,24 @@ class Conflict(GamesError):
     """The state of the game does not allow it."""
 
 
+_ENDS = {
+    "finished": Sentence("The game is finished."),
+    "abandoned": Sentence("The game is abandoned."),
+}
+
+
 class GameFinished(Conflict):
     """The game is finished or abandoned."""
 
     def __init__(self, status: str) -> None:
-        super().__init__(f"The game is {status}.")
+        super().__init__(_ENDS[status])
         self.status = status
 
 
 class GameNotFinished(Conflict):
     """Only a finished game can be shown in the open."""
 
-    def __init__(self, why: str = "The game is not finished.") -> None:
+    def __init__(self, why: str = Sentence("The game is not finished.")) -> None:
         super().__init__(why)
 
 
@@ -105,7 +120,7 @@ class SeatsOpen(Conflict):
     """The game waits for players."""
 
     def __init__(self, seats: list[int]) -> None:
-        super().__init__(f"The game has not begun: open seats {seats}.")
+        super().__init__(Sentence("The game has not begun: open seats {seats}.", seats=seats))
         self.seats = seats
 
 
@@ -113,7 +128,7 @@ class SeatTaken(Conflict):
     """Somebody sits there."""
 
     def __init__(self, seat: int) -> None:
-        super().__init__(f"Seat {seat} is taken.")
+        super().__init__(Sentence("Seat {seat} is taken.", seat=seat))
         self.seat = seat
 
 
@@ -121,7 +136,9 @@ class SeatAway(Conflict):
     """A bot plays the seat for its owner. `by` is who seated it: app, human or clock."""
 
     def __init__(self, seat: int, by: str) -> None:
-        super().__init__(f"A bot plays seat {seat} for its owner: take the seat back first.")
+        super().__init__(
+            Sentence("A bot plays seat {seat} for its owner: take the seat back first.", seat=seat)
+        )
         self.seat = seat
         self.by = by
 
@@ -145,7 +162,13 @@ class StaleVersion(GamesError):
     """The game has moved on. Carries the fresh view for the caller."""
 
     def __init__(self, expected: int, game: dict[str, Any]) -> None:
-        super().__init__(f"The game is at version {game['version']}, not {expected}.")
+        super().__init__(
+            Sentence(
+                "The game is at version {version}, not {expected}.",
+                version=game["version"],
+                expected=expected,
+            )
+        )
         self.expected = expected
         self.game = game
 
@@ -154,21 +177,21 @@ class TooManyRaces(GamesError):
     """Others changed the game again and again while this request was judged."""
 
     def __init__(self) -> None:
-        super().__init__("The game changed too often meanwhile; try again.")
+        super().__init__(Sentence("The game changed too often meanwhile; try again."))
 
 
 class KeyReused(GamesError):
     """An idempotency key came again with another request."""
 
     def __init__(self) -> None:
-        super().__init__("That Idempotency-Key was used for another request.")
+        super().__init__(Sentence("That Idempotency-Key was used for another request."))
 
 
 class TaskNotFound(GamesError):
     """There was never such a hint or bot move here."""
 
     def __init__(self, task_id: str) -> None:
-        super().__init__("There is nothing of that id here.")
+        super().__init__(Sentence("There is nothing of that id here."))
         self.task_id = task_id
 
 
@@ -176,7 +199,7 @@ class TaskExpired(GamesError):
     """The answer was here and is not kept any longer."""
 
     def __init__(self, task_id: str) -> None:
-        super().__init__("That answer has expired; ask again.")
+        super().__init__(Sentence("That answer has expired; ask again."))
         self.task_id = task_id
 
 
@@ -184,7 +207,7 @@ class WebhookNotFound(GamesError):
     """The app has no webhook."""
 
     def __init__(self) -> None:
-        super().__init__("This app has no webhook.")
+        super().__init__(Sentence("This app has no webhook."))
 
 
 class Unavailable(GamesError):
@@ -199,14 +222,14 @@ class StoreUnavailable(Unavailable):
     """The store of games does not answer."""
 
     def __init__(self) -> None:
-        super().__init__("The store of games does not answer.", 2)
+        super().__init__(Sentence("The store of games does not answer."), 2)
 
 
 class QueueFull(Unavailable):
     """Too many jobs wait."""
 
     def __init__(self, queue: str) -> None:
-        super().__init__(f"The queue of {queue} is full.", 5)
+        super().__init__(Sentence("The queue of {queue} is full.", queue=queue), 5)
         self.queue = queue
 
 
@@ -214,6 +237,11 @@ class UnknownFormat(GamesError):
     """A stored game is of a format that this release does not read; it is left untouched."""
 
     def __init__(self, game_id: str, found: object) -> None:
-        super().__init__(f"The stored game has format {found!r}, which this release does not read.")
+        super().__init__(
+            Sentence(
+                "The stored game has format {found!r}, which this release does not read.",
+                found=found,
+            )
+        )
         self.game_id = game_id
         self.found = found

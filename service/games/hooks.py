@@ -19,6 +19,7 @@ from service.games.house import House
 from service.games.model import Game
 from service.games.ports import NEWS
 from service.games.ports import WEBHOOK_QUEUE as WEBHOOK_QUEUE
+from service.sentences import Sentence
 
 ANNOUNCE_JOB = "workers.webhooks.announce_news"
 SEND_JOB = "workers.webhooks.send_delivery"
@@ -68,7 +69,7 @@ def check_secret(secret: str, field: str) -> str:
     except binascii.Error:
         size = 0
     if found is None or not 24 <= size <= 64:
-        raise InvalidRequest(field, "whsec_ and 24 to 64 bytes in base64 are needed")
+        raise InvalidRequest(field, Sentence("whsec_ and 24 to 64 bytes in base64 are needed"))
     return SECRET_PREFIX + found[1]
 
 

@@ -50,6 +50,7 @@ from service.games.representation import Viewer, event_to_json, game_to_json
 from service.rules.cards import CARD_NAMES, CardId, Seat
 from service.rules.deal import SEATS
 from service.rules.match import DEALS, Seating, seat_as_given, seat_by_draw, start_match
+from service.sentences import Sentence
 
 GAME_ID_BYTES = 15
 CREATION_S = 60
@@ -105,7 +106,7 @@ def create_game(
     Returns `{"game": GAME, "seat_tokens": {seat: token}, "spectator_token": token or None}`, a seat
     token for each human seat. Raises NotAllowed for a seat's token, InvalidRequest."""
     if not isinstance(caller, AppCaller):
-        raise NotAllowed("Creating a game takes an app key.")
+        raise NotAllowed(Sentence("Creating a game takes an app key."))
     game_id = make_game_id(house, caller, key)
     first = first_answer(house, game_id, key)
     if first is not None:
@@ -173,7 +174,7 @@ def rematch(
     Raises NotAllowed for a token, GameNotFinished before the end, GameNotFound."""
     game = load_game(house, game_id)
     if admit(game, caller) is not None:
-        raise NotAllowed("A rematch takes the app's key.")
+        raise NotAllowed(Sentence("A rematch takes the app's key."))
     if not game.is_over:
         raise GameNotFinished
     return create_game(house, caller, _order_of(game, seed, client_seed), key)
@@ -215,7 +216,7 @@ def _new_game(
     house: House, caller: AppCaller, game_id: str, order: GameOrder
 ) -> tuple[Game, dict[str, str]]:
     if order.is_sandbox and not caller.is_test:
-        raise NotAllowed("Choosing the cards takes a test key.")
+        raise NotAllowed(Sentence("Choosing the cards takes a test key."))
     seed = house.new_secret(SECRET_BYTES) if order.seed is None else order.seed
     seating = (
         seat_by_draw(seed, order.client_seed)
@@ -300,7 +301,9 @@ def _holder(order: SeatOrder, seat: int) -> SeatHolder:
 def check_level(level: str) -> str:
     """Return `level`; raises InvalidRequest when there is no such level."""
     if not is_level(level):
-        raise InvalidRequest("level", f"there is no level {level!r}; GET /bots lists them")
+        raise InvalidRequest(
+            "level", Sentence("there is no level {level!r}; GET /bots lists them", level=level)
+        )
     return level
 
 
@@ -376,7 +379,7 @@ def abandon_game(house: House, caller: Caller, game_id: str) -> Outcome:
 
     def admit_app(game: Game) -> Viewer:
         if admit(game, caller) is not None:
-            raise NotAllowed("Abandoning a game takes the app's key.")
+            raise NotAllowed(Sentence("Abandoning a game takes the app's key."))
         return Viewer(None)
 
     def decide(game: Game, viewer: Viewer) -> Step:
@@ -402,7 +405,7 @@ def list_games(
     cursor of the next page or None.
     """
     if not isinstance(caller, AppCaller):
-        raise NotAllowed("Listing games takes an app key.")
+        raise NotAllowed(Sentence("Listing games takes an app key."))
     found: list[dict[str, Any]] = []
     while len(found) < limit:
         page = house.store.list_games(caller.app, before, limit)

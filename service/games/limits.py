@@ -9,6 +9,7 @@ from typing import Protocol
 from service.games.access import LOCAL_APP
 from service.games.errors import RateLimited
 from service.games.house import House
+from service.sentences import Sentence
 
 WINDOW_S = 60
 ACTIONS, ADVICE, REQUESTS = "actions", "hints", "requests"
@@ -56,7 +57,9 @@ def check_quota(house: House, app: str) -> None:
     house.store.forget_jobs(app, ended)
     if len(noted) - len(ended) >= house.max_hints:
         raise RateLimited(
-            f"{house.max_hints} hints of this app are queued or running already.",
+            Sentence(
+                "{count} hints of this app are queued or running already.", count=house.max_hints
+            ),
             Allowance(QUEUED, house.max_hints, 0, QUOTA_RETRY_S, is_allowed=False),
         )
 

@@ -32,6 +32,7 @@ from service.games.ports import RequestKey
 from service.games.records import tables_of
 from service.rules.deal import SEATS
 from service.rules.shuffle import ALGORITHM, commitment
+from service.sentences import Sentence
 
 _MATCH_ID = re.compile(r"([a-z2-7]{1,32})-([a-z2-7]{1,32})")
 
@@ -45,7 +46,7 @@ def create_match(
     Returns `{"match": MATCH, "tables": [...]}`, for each table what `create_game` returns. Raises
     NotAllowed for a seat's token, InvalidRequest."""
     if not isinstance(caller, AppCaller):
-        raise NotAllowed("Making a match takes an app key.")
+        raise NotAllowed(Sentence("Making a match takes an app key."))
     first_id = make_game_id(house, caller, key)
     answered = first_answer(house, first_id, key)
     if answered is not None:

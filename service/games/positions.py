@@ -16,6 +16,7 @@ from service.games.levels import DEFAULT_LEVEL, bot_levels
 from service.games.ports import RequestKey
 from service.rules.positions import find_view_faults
 from service.rules.view import view_from_json, view_to_json
+from service.sentences import Sentence
 
 POSITION = "position"
 """Kind of task; the first letter begins their ids."""
@@ -83,7 +84,7 @@ def ask_position_hints(
 def scope_of(caller: Caller) -> str:
     """Return the scope of an app's tasks, which is no game's id; raises NotAllowed."""
     if not isinstance(caller, AppCaller):
-        raise NotAllowed("Advice on positions takes an app key.")
+        raise NotAllowed(Sentence("Advice on positions takes an app key."))
     return f"{SCOPE_PREFIX}{caller.app}"
 
 
@@ -98,8 +99,12 @@ def check_cost(budget: dict[str, Any], count: int) -> None:
     else:
         field, cost, most = "seconds", budget["seconds"] * count, MOST_SECONDS
     if cost > most:
-        what = "seconds" if field == "seconds" else "iterations"
-        raise InvalidRequest(field, f"all positions together may take {most:,.0f} {what}")
+        raise InvalidRequest(
+            field,
+            Sentence("all positions together may take {most:,.0f} seconds", most=most)
+            if field == "seconds"
+            else Sentence("all positions together may take {most:,.0f} iterations", most=most),
+        )
 
 
 def read_position_hints(house: House, caller: Caller, task_id: str) -> dict[str, Any]:
@@ -115,5 +120,5 @@ def cancel_position_hints(house: House, caller: Caller, task_id: str) -> dict[st
     document = load_task(house, scope, POSITION, task_id)
     document = house.store.cancel_task(scope, POSITION, task_id) or document
     if document["status"] != "cancelled":
-        raise Conflict(f"The advice is {document['status']}.")
+        raise Conflict(Sentence("The advice has ended: {status}.", status=document["status"]))
     return document

@@ -15,6 +15,7 @@ from service.games.representation import Viewer, game_to_json, score_to_json
 from service.rules.cards import CARD_NAMES
 from service.rules.match import dealer_of
 from service.rules.notation import DealRecord, GameRecord, action_from_json, write_game
+from service.sentences import Sentence
 
 LOG_PAGE = 1000
 
@@ -37,7 +38,7 @@ def check_open_to_all(house: House, game: Game) -> None:
         raise GameNotFinished
     for table in tables_of(house, game):
         if not table.is_over:
-            raise GameNotFinished("The other table of the match is still played.")
+            raise GameNotFinished(Sentence("The other table of the match is still played."))
 
 
 def tables_of(house: House, game: Game) -> list[Game]:

@@ -15,6 +15,7 @@ from service.games.ports import REVIEW_QUEUE as REVIEW_QUEUE
 from service.games.ports import RequestKey
 from service.games.records import check_open_to_all
 from service.rules.deal import SEATS
+from service.sentences import Sentence
 
 REVIEW = "review"
 """Kind of task; the first letter begins their ids."""
@@ -46,7 +47,7 @@ def ask_review(
         if is_same and newest["status"] in (*UNDER_WAY, "done"):
             return Outcome(newest)
         if newest["status"] in UNDER_WAY:
-            raise Conflict("A review with other options is under way; cancel it first.")
+            raise Conflict(Sentence("A review with other options is under way; cancel it first."))
     document = {
         "status": "queued",
         "game_id": game_id,
@@ -121,5 +122,5 @@ def cancel_review(house: House, caller: Caller, game_id: str) -> dict[str, Any]:
     document = read_review(house, caller, game_id)
     document = house.store.cancel_task(game_id, REVIEW, document["id"]) or document
     if document["status"] != "cancelled":
-        raise Conflict(f"The review is {document['status']}.")
+        raise Conflict(Sentence("The review has ended: {status}.", status=document["status"]))
     return document

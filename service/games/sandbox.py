@@ -12,12 +12,13 @@ from service.games.house import House
 from service.games.model import Game
 from service.games.ports import CLOCK
 from service.games.representation import Viewer
+from service.sentences import Sentence
 
 
 def check_test_key(caller: Caller) -> None:
     """Raise NotAllowed for anybody without a test key."""
     if not isinstance(caller, AppCaller) or not caller.is_test:
-        raise NotAllowed("The sandbox takes a test key.")
+        raise NotAllowed(Sentence("The sandbox takes a test key."))
 
 
 def move_clock(house: House, caller: Caller, game_id: str, seconds: int) -> Outcome:
@@ -31,14 +32,14 @@ def move_clock(house: House, caller: Caller, game_id: str, seconds: int) -> Outc
     def admit_tester(game: Game) -> Viewer:
         admit(game, caller)
         if not game.is_sandbox:
-            raise NotAllowed("That game was not made with a test key.")
+            raise NotAllowed(Sentence("That game was not made with a test key."))
         return Viewer(None)
 
     def decide(game: Game, viewer: Viewer) -> Step:
         check_unfinished(game)
         due_s = deadline_s(game)
         if due_s is None:
-            raise Conflict("No clock runs in that game now.")
+            raise Conflict(Sentence("No clock runs in that game now."))
         game.extra["deadline_s"] = round(due_s - seconds, 3)
         # Noted before the commit: a note too many costs the sweep one look.
         house.store.note_due(CLOCK, game.id, game.extra["deadline_s"])

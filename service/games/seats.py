@@ -19,6 +19,7 @@ from service.games.levels import DEFAULT_LEVEL
 from service.games.model import Game
 from service.games.ports import RequestKey
 from service.games.representation import Viewer, game_to_json
+from service.sentences import Sentence
 
 
 def _admit_owner(caller: Caller, seat: int) -> Any:
@@ -69,7 +70,13 @@ def replace_token(
 
 def _check_persons(game: Game, seat: int) -> None:
     if not game.is_persons(seat):
-        raise Conflict(f"Seat {seat} belongs to nobody: it is {game.seats[seat].player}.")
+        raise Conflict(
+            Sentence(
+                "Seat {seat} belongs to nobody: it is {player}.",
+                seat=seat,
+                player=game.seats[seat].player,
+            )
+        )
 
 
 def seat_bot(
@@ -133,7 +140,7 @@ def take_back(
     def decide(game: Game, viewer: Viewer) -> Step:
         check_unfinished(game)
         if game.stand_in(seat) is None:
-            raise Conflict(f"No bot stands in for the owner of seat {seat}.")
+            raise Conflict(Sentence("No bot stands in for the owner of seat {seat}.", seat=seat))
         game.seats[seat].player, game.seats[seat].level = "human", None
         game.extra["stand_ins"] = {
             other: by for other, by in game.extra["stand_ins"].items() if other != str(seat)
@@ -159,7 +166,7 @@ def hand_over(house: House, game_id: str, seat: int, expected_version: int) -> O
     def decide(game: Game, viewer: Viewer) -> Step:
         check_unfinished(game)
         if game.seats[seat].player != "human" or missed_turns(game, seat) < MOST_MISSED:
-            raise Conflict("The owner is there.")
+            raise Conflict(Sentence("The owner is there."))
         _stand_in(game, seat, timeout_level(game), "clock")
         return Step(_seated(game, seat, "clock"), event_answer(viewer))
 

@@ -27,6 +27,7 @@ from service.games.ports import DELIVERIES, NEWS, RequestKey
 from service.games.representation import Viewer, event_to_json, game_to_json
 from service.rules.deal import SEATS
 from service.rules.match import dealer_of
+from service.sentences import Sentence
 
 DELIVERY = "delivery"
 """A kind of task; ids are d1, d2, ..."""
@@ -76,7 +77,7 @@ def drop_webhook(house: House, caller: Caller) -> None:
 
 def _app_of(caller: Caller) -> str:
     if not isinstance(caller, AppCaller):
-        raise NotAllowed("Webhooks take an app key.")
+        raise NotAllowed(Sentence("Webhooks take an app key."))
     return caller.app
 
 
@@ -323,7 +324,7 @@ def list_deliveries(
     to go on, or None. Only the game's app may: raises NotAllowed.
     """
     if admit(load_game(house, game_id), caller) is not None:
-        raise NotAllowed("Deliveries take the app's key.")
+        raise NotAllowed(Sentence("Deliveries take the app's key."))
     newest = house.store.count_tasks(game_id, DELIVERY)
     number = newest if before is None else min(before - 1, newest)
     found: list[dict[str, Any]] = []

@@ -6,6 +6,8 @@ and logs keep them.
 
 from enum import IntEnum
 
+from service.sentences import Sentence
+
 
 class Violation(IntEnum):
     """Why an action is refused; `NONE` when it is not."""
@@ -51,29 +53,33 @@ RULE_OF: dict[Violation, str] = {
 }
 """The id of the rule behind each violation."""
 
-SENTENCE_OF: dict[Violation, str] = {
-    Violation.DEAL_OVER: "The deal is over.",
-    Violation.NOT_YOUR_TURN: "It is another seat's turn.",
-    Violation.ALREADY_DRAWN: "You have drawn already; meld, lay off or discard.",
-    Violation.NOT_DRAWN: "Draw first, from the stock or from the discard pile.",
-    Violation.STOCK_EMPTY: "The stock is empty; take from the discard pile or pass.",
-    Violation.NOT_IN_PILE: "That card is not in the discard pile.",
-    Violation.TAKE_UNPLAYABLE: "A card taken from the discard pile must be melded or "
-    "laid off at once, and with your hand and the cards above it that one cannot be.",
-    Violation.DUE_CARD_MISSING: "The card you took from the discard pile must be melded or "
-    "laid off first.",
-    Violation.CARD_TWICE: "The same card is named twice; there is one of each.",
-    Violation.CARD_NOT_HELD: "You do not hold that card.",
-    Violation.JOKER_NOT_WILD: "Jokers are not wild: they meld only with other jokers.",
-    Violation.NOT_A_SET: "A set is three or four cards of one rank.",
-    Violation.NOT_A_RUN: "A run is three or more cards of one suit in consecutive ranks, "
-    "the ace high only.",
-    Violation.NO_SUCH_MELD: "There is no meld of that name on the table.",
-    Violation.LAY_OFF_UNFIT: "Those cards do not fit the meld you name.",
-    Violation.PASS_WITH_STOCK: "A pass is allowed only when the stock is empty.",
-    Violation.PASS_AFTER_DRAW: "You have drawn; a pass would have been the whole turn.",
+SENTENCE_OF: dict[Violation, Sentence] = {
+    Violation.DEAL_OVER: Sentence("The deal is over."),
+    Violation.NOT_YOUR_TURN: Sentence("It is another seat's turn."),
+    Violation.ALREADY_DRAWN: Sentence("You have drawn already; meld, lay off or discard."),
+    Violation.NOT_DRAWN: Sentence("Draw first, from the stock or from the discard pile."),
+    Violation.STOCK_EMPTY: Sentence("The stock is empty; take from the discard pile or pass."),
+    Violation.NOT_IN_PILE: Sentence("That card is not in the discard pile."),
+    Violation.TAKE_UNPLAYABLE: Sentence(
+        "A card taken from the discard pile must be melded or "
+        "laid off at once, and with your hand and the cards above it that one cannot be."
+    ),
+    Violation.DUE_CARD_MISSING: Sentence(
+        "The card you took from the discard pile must be melded or laid off first."
+    ),
+    Violation.CARD_TWICE: Sentence("The same card is named twice; there is one of each."),
+    Violation.CARD_NOT_HELD: Sentence("You do not hold that card."),
+    Violation.JOKER_NOT_WILD: Sentence("Jokers are not wild: they meld only with other jokers."),
+    Violation.NOT_A_SET: Sentence("A set is three or four cards of one rank."),
+    Violation.NOT_A_RUN: Sentence(
+        "A run is three or more cards of one suit in consecutive ranks, the ace high only."
+    ),
+    Violation.NO_SUCH_MELD: Sentence("There is no meld of that name on the table."),
+    Violation.LAY_OFF_UNFIT: Sentence("Those cards do not fit the meld you name."),
+    Violation.PASS_WITH_STOCK: Sentence("A pass is allowed only when the stock is empty."),
+    Violation.PASS_AFTER_DRAW: Sentence("You have drawn; a pass would have been the whole turn."),
 }
-"""What to tell a person, in English."""
+"""What to tell a person."""
 
 
 class RulesError(Exception):

@@ -1,0 +1,45 @@
+"""Sentences for people, which may be told in another language later.
+
+A refusal is raised deep in the rules or the use cases, where nobody knows who reads it. There it is
+made in English, and remembers the pattern and the values that it was made of, so that the edge can
+make it again from the pattern's translation (`service/translations`). Everybody else sees a `str`.
+
+The catalogues are extracted from the calls of `Sentence`: its first argument is a literal.
+"""
+
+from collections.abc import Callable
+
+
+class Share(float):
+    """A part of a whole, from 0 to 1, told in per cent."""
+
+    def __format__(self, _spec: str) -> str:
+        return f"{float(self):.0%}"
+
+
+class Sentence(str):
+    """English text that remembers how it was made.
+
+    >>> Sentence("Seat {seat} is taken.", seat=2)
+    'Seat 2 is taken.'
+    """
+
+    __slots__ = ("pattern", "values")
+    pattern: str
+    """What is translated: the text with `{name}` for each value."""
+    values: dict[str, object]
+
+    def __new__(cls, pattern: str, /, **values: object) -> "Sentence":
+        made = super().__new__(cls, pattern.format(**values) if values else pattern)
+        made.pattern = pattern
+        made.values = values
+        return made
+
+    def told(self, translate: Callable[[str], str], show: Callable[[object], object]) -> str:
+        """Return the sentence in another language: `translate` gives the pattern's translation,
+        `show` a value as it is written there.
+        """
+        pattern = translate(self.pattern)
+        if not self.values:
+            return pattern
+        return pattern.format(**{name: show(value) for name, value in self.values.items()})
