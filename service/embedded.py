@@ -198,11 +198,31 @@ class RedisServer:
         Raises DataInUse when another server has the data folder, RedisServerError when it does
         not come up within ``timeout_s``; then nothing is left running.
         """
+        self.launch()
+        try:
+            self._await_answer(timeout_s)
+        except BaseException:
+            self.kill()
+            raise
+
+    def launch(self) -> None:
+        """Start the server and do not wait for it; until its data are loaded it refuses commands.
+
+        Raises DataInUse when another server has the data folder, RedisServerError when it cannot be
+        started at all.
+        """
         _make_private_dir(self.data_dir)
         if self.socket_path.parent != self.data_dir:
             _make_private_dir(self.socket_path.parent)
         self._lock = _lock_file(self.data_dir / "redis.lock")
         self.socket_path.unlink(missing_ok=True)
+        try:
+            self._spawn(self._lock)
+        except OSError as error:
+            self.kill()
+            raise RedisServerError(f"{self.binary} cannot be started: {error}") from error
+
+    def _spawn(self, lock: IO[bytes]) -> None:
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 dying_with_parent(self._command()),
@@ -212,15 +232,10 @@ class RedisServer:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                pass_fds=(self._lock.fileno(),),
+                pass_fds=(lock.fileno(),),
                 # Ctrl-C in a terminal goes to the whole group; the server is to stop last.
                 start_new_session=True,
             )
-        try:
-            self._await_answer(timeout_s)
-        except BaseException:
-            self.kill()
-            raise
 
     def poll(self) -> int | None:
         """Return the server's exit code, or None while it runs or was never started."""

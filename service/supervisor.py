@@ -2,8 +2,12 @@
 
 A small supervisor for one machine and one terminal; in a cluster the chart's deployments do this.
 Each process gets a session of its own, so that Ctrl-C reaches only the supervisor, which then
-stops them in order, Redis last, and whatever they left behind with them. A process that ends
-unasked is started again, after a pause that doubles while it keeps ending early.
+stops them in order, Redis last, and whatever they left behind with them.
+
+A process that ends unasked is started again, Redis too, after a pause that doubles while it keeps
+ending early. One that was well once is never given up, however often it is killed: whatever ails it
+now may pass. Only one that never was, whose settings are wrong or a part of which is missing, ends
+the whole after a few tries.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from service.embedded import RedisServer, dying_with_parent
+from service.embedded import RedisServer, RedisServerError, dying_with_parent
 
 TICK_S = 0.05
 """Seconds between two looks at the processes; a signal is acted on within it."""
@@ -64,18 +68,50 @@ class Patience:
     """A process that ends sooner than this after its start ended early."""
 
     early_ends: int = 5
-    """So many early ends in a row and the supervisor gives up; 1 or more."""
+    """So many early ends in a row of a process that never was well, and the supervisor gives up; 1
+    or more."""
+
+
+class _Endings:
+    """How often one process has ended early, and what follows from it."""
+
+    def __init__(self, patience: Patience, *, is_well: bool = False) -> None:
+        self.is_well = is_well
+        """Whether it ever did its work."""
+        self.early = 0
+        """Early ends in a row."""
+        self._patience = patience
+
+    def note(self, lived_s: float) -> None:
+        """Note one more, after `lived_s`."""
+        if lived_s >= self._patience.early_s:
+            self.is_well = True
+            self.early = 0
+        else:
+            self.early += 1
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether to give up."""
+        return not self.is_well and self.early >= self._patience.early_ends
+
+    @property
+    def pause_s(self) -> float:
+        """How long to wait before the next start."""
+        # The pause has reached its longest long before a float ends.
+        doublings = min(max(self.early - 1, 0), 64)
+        return min(self._patience.first_pause_s * 2.0**doublings, self._patience.longest_pause_s)
 
 
 class _Process:
-    """One command while it runs, and its history of early ends."""
+    """One command while it runs, and its history."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, patience: Patience) -> None:
         self.command = command
         self.popen: subprocess.Popen[bytes] | None = None
         self.started_at = 0.0
         self.start_again_at: float | None = None
-        self.early_ends = 0
+        self.endings = _Endings(patience)
         self.is_ready = False
 
     def start(self, env: Mapping[str, str]) -> None:
@@ -131,10 +167,14 @@ class Supervisor:
         ``say`` is called with each line for the person at the terminal, at last with those of
         ``when_ready`` once every command is ready.
         """
-        self._processes = [_Process(command) for command in commands]
+        self._patience = Patience() if patience is None else patience
+        self._processes = [_Process(command, self._patience) for command in commands]
         self._env = dict(env)
         self._server = server
-        self._patience = Patience() if patience is None else patience
+        # It is waited for at the start, so it was well.
+        self._server_endings = _Endings(self._patience, is_well=True)
+        self._server_started_at = 0.0
+        self._start_server_at: float | None = None
         self._say = say
         self._when_ready = tuple(when_ready)
         self._stops_asked = 0
@@ -142,9 +182,9 @@ class Supervisor:
     def run(self) -> int:
         """Start everything and keep it running until SIGINT or SIGTERM; return the exit code.
 
-        0 after a signal, 1 when a process could not be kept running. Raises RedisServerError when
-        the server does not start. In each case nothing is left running. A second signal kills
-        what has not stopped yet. To be called in the main thread.
+        0 after a signal, 1 when a process that never was well could not be kept running. Raises
+        RedisServerError when the server does not start. In each case nothing is left running. A
+        second signal kills what has not stopped yet. To be called in the main thread.
         """
         with self._signals():
             try:
@@ -172,6 +212,7 @@ class Supervisor:
     def _start(self) -> None:
         if self._server is not None:
             self._server.start()
+            self._server_started_at = time.monotonic()
             self._show("redis", f"{self._server.binary}, data in {_shown(self._server.data_dir)}")
         for process in self._processes:
             process.start(self._env)
@@ -204,27 +245,41 @@ class Supervisor:
         return True
 
     def _plan_restart(self, process: _Process, now: float) -> bool:
-        patience = self._patience
         ending = _ending(process.popen.returncode if process.popen else None)
         process.kill_what_is_left()
-        ended_early = now - process.started_at < patience.early_s
-        process.early_ends = process.early_ends + 1 if ended_early else 0
-        if process.early_ends >= patience.early_ends:
-            self._show(
-                process.command.name, f"{ending}, {process.early_ends} times in a row; giving up"
-            )
+        endings = process.endings
+        endings.note(now - process.started_at)
+        if endings.is_hopeless:
+            self._show(process.command.name, f"{ending}, {endings.early} times in a row; giving up")
             return False
-        doublings = max(process.early_ends - 1, 0)
-        pause_s = min(patience.first_pause_s * 2**doublings, patience.longest_pause_s)
+        pause_s = endings.pause_s
         process.start_again_at = now + pause_s
         self._show(process.command.name, f"{ending}; starting it again in {pause_s:g} s")
         return True
 
     def _keep_server_running(self) -> None:
-        if self._server is not None and (code := self._server.poll()) is not None:
-            self._show("redis", f"{_ending(code)}; starting it again")
-            self._server.stop()
-            self._server.start()
+        """Start our Redis again if it ended and its pause is over; nobody waits for it here."""
+        server = self._server
+        if server is None:
+            return
+        now = time.monotonic()
+        if self._start_server_at is None:
+            if (code := server.poll()) is not None:
+                server.stop()
+                self._plan_server_restart(_ending(code), now)
+        elif now >= self._start_server_at:
+            self._start_server_at = None
+            self._server_started_at = now
+            try:
+                server.launch()
+            except RedisServerError as error:
+                self._plan_server_restart(str(error), now)
+
+    def _plan_server_restart(self, why: str, now: float) -> None:
+        self._server_endings.note(now - self._server_started_at)
+        pause_s = self._server_endings.pause_s
+        self._start_server_at = now + pause_s
+        self._show("redis", f"{why}; starting it again in {pause_s:g} s")
 
     def _stop(self) -> None:
         """Stop the commands together, then the server; kill what is slow or asked for twice."""
@@ -270,6 +325,8 @@ def _is_ready(process: _Process) -> bool:
     if not process.is_ready and process.is_running():
         is_ready = process.command.is_ready
         process.is_ready = is_ready is None or is_ready()
+        # What can tell that it works has been well from then on; of others their age tells.
+        process.endings.is_well |= process.is_ready and is_ready is not None
     return process.is_ready
 
 

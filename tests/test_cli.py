@@ -15,9 +15,11 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import redis as redis_py
 from click.testing import CliRunner
 
 from service import __version__
@@ -257,9 +259,11 @@ def run_in_steps(supervisor: Supervisor, *steps: Callable[[], object]) -> int:
     def watch() -> None:
         for step in steps:
             deadline = time.monotonic() + 20
-            while not step() and time.monotonic() < deadline:
-                time.sleep(0.02)
-            supervisor.stop()
+            try:
+                while not step() and time.monotonic() < deadline:
+                    time.sleep(0.02)
+            finally:
+                supervisor.stop()
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -325,6 +329,44 @@ def test_pauses_double_until_the_supervisor_gives_up(tmp_path):
     assert lines[-2].endswith("3 times in a row; giving up")
 
 
+def test_what_was_well_once_is_never_given_up(tmp_path):
+    """It ends early more often than is borne of a new one, pauses longer each time, and comes."""
+    lines: list[str] = []
+    ran, is_broken = tmp_path / "ran", tmp_path / "broken"
+    script = (
+        f"[ -e {is_broken} ] && exit 3; echo $$ > {ran}.new; mv {ran}.new {ran}; exec sleep 600"
+    )
+    supervisor = Supervisor(
+        [Command(name="web", argv=("sh", "-c", script), is_ready=ran.exists)],
+        env=os.environ,
+        patience=replace(IMPATIENT, early_s=600.0),
+        say=lines.append,
+        when_ready=["ready"],
+    )
+
+    def break_it() -> None:
+        is_broken.touch()
+        os.kill(int(ran.read_text()), signal.SIGKILL)
+
+    def has_ended_often() -> bool:
+        return sum("exit code 3" in line for line in lines) > IMPATIENT.early_ends + 1
+
+    def mend_it() -> None:
+        ran.unlink()
+        is_broken.unlink()
+
+    to_do = [(lambda: "ready" in lines, break_it), (has_ended_often, mend_it)]
+
+    def is_over() -> bool:
+        if to_do and to_do[0][0]():
+            to_do.pop(0)[1]()
+        return not to_do and ran.exists()
+
+    assert 0 == run_in_steps(supervisor, is_over)
+    pauses = [line.rpartition(" in ")[2] for line in lines if "starting it again" in line]
+    assert ["0.05 s", "0.1 s", "0.2 s", "0.2 s"] == pauses[:4]
+
+
 def test_a_redis_that_dies_is_started_again_with_its_data(tmp_path):
     """The games are in it."""
     lines: list[str] = []
@@ -336,10 +378,52 @@ def test_a_redis_that_dies_is_started_again_with_its_data(tmp_path):
         if not killed and lines and server.process is not None:
             killed.append(server.process.pid)
             os.kill(server.process.pid, signal.SIGKILL)
-        return "redis   was killed by SIGKILL; starting it again" in lines
+        return bool(killed) and is_answered(server)
 
     assert 0 == run_in_steps(supervisor, kill_once)
+    assert "redis   was killed by SIGKILL; starting it again in 0.5 s" in lines
     assert not is_running(killed[0])
+
+
+def is_answered(server: RedisServer) -> bool:
+    """Tell whether a server says that it is there."""
+    try:
+        with redis_py.Redis.from_url(server.url) as client:
+            return bool(client.ping())
+    except redis_py.RedisError:
+        return False
+
+
+def test_a_redis_that_cannot_be_started_for_a_while_is_tried_again(tmp_path):
+    """Its data are in use: by what a killed one has left behind. Then it comes."""
+    lines: list[str] = []
+    server = RedisServer(tmp_path / "data")
+    supervisor = Supervisor([], env=os.environ, server=server, patience=IMPATIENT, say=lines.append)
+    holder: list[subprocess.Popen[bytes]] = []
+    lock = tmp_path / "data" / "redis.lock"
+
+    def kill_and_hold() -> None:
+        os.kill(server.process.pid, signal.SIGKILL)
+        command = f"exec flock {lock} -c 'echo held; exec sleep 60'"
+        holder.append(subprocess.Popen(["sh", "-c", command], start_new_session=True))
+
+    def is_refused_often() -> bool:
+        return sum("is in use" in line for line in lines) > IMPATIENT.early_ends + 1
+
+    def let_go() -> None:
+        os.killpg(holder[0].pid, signal.SIGKILL)
+        holder[0].wait()
+
+    to_do = [(lambda: lines, kill_and_hold), (is_refused_often, let_go)]
+
+    def is_over() -> bool:
+        if to_do and to_do[0][0]():
+            to_do.pop(0)[1]()
+        return not to_do and is_answered(server)
+
+    assert 0 == run_in_steps(supervisor, is_over)
+    pauses = [line.rpartition(" in ")[2] for line in lines if "starting it again" in line]
+    assert ["0.05 s", "0.1 s", "0.2 s", "0.2 s"] == pauses[:4]
 
 
 def test_the_members_of_a_session_are_found():
