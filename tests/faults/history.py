@@ -83,11 +83,13 @@ def insist(
 
     `is_lost` tells of an answer whether it got lost on its way."""
     deadline = time.monotonic() + PATIENCE_S
+    last: Answer | Exception
     while True:
         try:
-            answer = player.ask(method, path, body, **headers)
-        except NO_ANSWER:
+            last = answer = player.ask(method, path, body, **headers)
+        except NO_ANSWER as error:
             count("no answer")
+            last = error
         else:
             assert answer.status == 503 or answer.status < 500, (method, path, answer)
             if answer.status == 503:
@@ -97,7 +99,7 @@ def insist(
                 continue
             else:
                 return answer
-        assert time.monotonic() < deadline, f"{method} {path}: no answer for {PATIENCE_S:g} s"
+        assert time.monotonic() < deadline, f"{method} {path}: for {PATIENCE_S:g} s {last!r}"
         time.sleep(REPEAT_S)
 
 

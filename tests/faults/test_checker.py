@@ -28,7 +28,8 @@ pytestmark = pytest.mark.e2e
 FAULTS_S = float(os.environ.get("FAULTS_S", "15"))
 TABLES = 2
 SPARED_S = 15.0
-"""More than the supervisor calls early."""
+"""More than the supervisor calls early: it waits longer each time before it starts a worker again.
+"""
 SETTLE_S = 30.0
 """How long games may take to their end after the last fault."""
 
@@ -88,9 +89,7 @@ class Chaos:
                 kill(member)
 
     def _worker_to_kill(self) -> int | None:
-        """Return the bots' worker, seldom enough: of five early ends in a row the supervisor makes
-        that it cannot be kept running, and stops everything.
-        """
+        """Return the bots' worker, seldom enough that there is one most of the time."""
         pid = self.service.child("workers\0work", "bots")
         if pid is None or time.monotonic() - self.killed_at < SPARED_S:
             return None
