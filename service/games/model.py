@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from service.games.errors import UnknownFormat
-from service.rules.deal import CORE_FIELDS, SEATS, TABLE_FIELDS, Deal
+from service.rules.deal import CORE_FIELDS, NOBODY, SEATS, TABLE_FIELDS, Deal
 from service.rules.match import Match
 from service.rules.score import DealScore
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1 had `laid_by` as an object, by card; the rest is the same."""
 Status = Literal["open", "playing", "finished", "abandoned"]
 Player = Literal["human", "bot", "open", "external"]
 
@@ -140,7 +141,7 @@ def game_to_state(game: Game) -> dict[str, Any]:
 
 def game_from_state(game_id: str, version: int, state: dict[str, Any]) -> Game:
     """Return the game stored as `state`; raises UnknownFormat for a format of another release."""
-    if state.get("format") != FORMAT:
+    if state.get("format") not in range(1, FORMAT + 1):
         raise UnknownFormat(game_id, state.get("format"))
     scores = [
         DealScore(tuple(laid), tuple(bonus), tuple(hands), out)
@@ -182,8 +183,8 @@ _USED_LENGTH = {
 
 
 def _deal_to_state(deal: Deal) -> dict[str, Any]:
-    """Return the deal's fields, each list cut to the part in use; `laid_by` only for cards on the
-    table.
+    """Return the deal's fields, each list cut to the part in use; `laid_by` as text, a digit or a
+    point a card, up to the last card on the table.
     """
     state: dict[str, Any] = {}
     for name, length in CORE_FIELDS + TABLE_FIELDS:
@@ -195,7 +196,8 @@ def _deal_to_state(deal: Deal) -> dict[str, Any]:
             if length
             else value
         )
-    state["laid_by"] = {str(card): seat for card, seat in enumerate(deal.laid_by) if seat >= 0}
+    seats = "".join("." if seat == NOBODY else str(seat) for seat in deal.laid_by)
+    state["laid_by"] = seats.rstrip(".")
     return state
 
 
@@ -203,8 +205,10 @@ def _deal_from_state(state: dict[str, Any]) -> Deal:
     deal = Deal()
     for name, length in CORE_FIELDS + TABLE_FIELDS:
         if name == "laid_by":
-            for card, seat in state[name].items():
-                deal.laid_by[int(card)] = seat
+            laid_by = state[name]
+            pairs = laid_by.items() if isinstance(laid_by, dict) else enumerate(laid_by)
+            for card, seat in pairs:
+                deal.laid_by[int(card)] = NOBODY if seat == "." else int(seat)
         elif length:
             getattr(deal, name)[: len(state[name])] = state[name]
         else:

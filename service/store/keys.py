@@ -3,7 +3,7 @@
 | key | Redis type | time to live | written by |
 |---|---|---|---|
 | `prs:{GAME}:state` | hash `v` `s` `c` | `idle_ttl_s`; at its end `finished_ttl_s` | commit |
-| `prs:{GAME}:log` | stream of `e` `c`, ids `VERSION-0` | as the state, with it | commit |
+| `prs:{GAME}:log` | list, entry VERSION at VERSION - 1 | as the state, with it | commit |
 | `prs:{SCOPE}:idem:NAME` | hash `f` `b` `i` | `idempotency_ttl_s` | commit, new task |
 | `prs:{SCOPE}:task:KIND:ID` | hash `d` `s` | what the caller says | new, save, cancel task |
 | `prs:{SCOPE}:tasks:KIND` | counter | a task's or `idle_ttl_s`, the longer | new task |
@@ -21,15 +21,15 @@
 Each write begins the time to live anew, a cancelling excepted. The fields:
 
 - state: `v` version, `s` state, `c` the id of the commit that created the game;
-- log: `e` entry, `c` the id of its commit. It is the log, and what live readers wait on;
-- answers to requests with a key: `f` fingerprint, `b` body, `i` the id of a task;
+- log: the id of the commit, 6 bytes, then the entry as `service/games/entries.py` writes it;
+- answers to requests with a key: `f` fingerprint, `b` body (zlib, a task's not), `i` its task's id;
 - tasks: `d` document, `s` its status, which holds where the document says otherwise.
 
-States, entries, bodies and documents are JSON. A scope is a game's id or another text. The part in
-braces is what Redis Cluster places keys by: all keys of one scope lie together, so that one script
-may touch them. What is published: each log entry, as `VERSION ENTRY`, on the channel of its game,
-which is named as its log is; on `prs:wake:...` nothing, to wake one reader. The keys of the queue
-(`rq:...`) are RQ's own.
+States, bodies and documents are JSON. A scope is a game's id or another text. The part in braces is
+what Redis Cluster places keys by: all keys of one scope lie together, so that one script may touch
+them. What is published: each log entry, as `VERSION JSON`, on the channel of its game, which is
+named as its log is; on `prs:wake:...` nothing, to wake one reader. The keys of the queue (`rq:...`)
+are RQ's own.
 """
 
 PREFIX = "prs:"

@@ -1,19 +1,21 @@
 """The store and the queue in memory, for tests of use cases: same contracts, no Redis.
 
-Documents are kept as JSON text, as Redis would keep them, so that a caller can neither change what
-is stored nor store what is no JSON. Set `is_away` to see what happens without the part.
+Documents are kept as text, as Redis would keep them, so that a caller can neither change what is
+stored nor store what is no JSON. Set `is_away` to see what happens without the part.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from threading import Condition, RLock
 from typing import Any, Generic, TypeVar
 
 import orjson
 
 from service.games.counting import game_event
+from service.games.entries import read_entry, write_entry
 from service.games.errors import QueueFull, StoreUnavailable
 from service.games.ports import (
     BOTS,
@@ -140,8 +142,8 @@ class MemoryStore:
 
     def commit(self, commit: Commit) -> CommitResult:
         """Write everything of `commit` if the stored version is the one before; else nothing."""
-        state, entry = orjson.dumps(commit.state), orjson.dumps(commit.entry)
-        body = orjson.dumps(commit.answer)
+        state, body = orjson.dumps(commit.state), orjson.dumps(commit.answer)
+        entry = None if commit.entry is None else write_entry(commit.entry)
         with self._open():
             known = self._answers.get(commit.game_id, commit.key.name) if commit.key else None
             if known is not None:
@@ -150,7 +152,7 @@ class MemoryStore:
             if (-1 if game is None else game.version) != commit.version - 1:
                 return CommitResult(is_done=False)
             log = [] if game is None else game.log
-            if commit.entry is not None:
+            if entry is not None:
                 log.append(entry)
             is_over = commit.status in ("finished", "abandoned")
             ttl_s = self._finished_ttl_s if is_over else self._idle_ttl_s
@@ -169,7 +171,7 @@ class MemoryStore:
             if game is None or limit < 1:
                 return []
             first = max(since, 0)
-            return [orjson.loads(entry) for entry in game.log[first : first + limit]]
+            return list(map(read_entry, count(first + 1), game.log[first : first + limit]))
 
     def wait_for_version(self, game_id: str, since: int, timeout_s: float) -> bool:
         """Wait until the log has an entry past `since`; False when the time is up first."""
@@ -419,6 +421,7 @@ class MemoryQueue:
         self._lock = RLock()
         self._waiting: list[QueuedJob] = []
         self._running: dict[str, QueuedJob] = {}
+        self._results: dict[str, dict[str, Any]] = {}
 
     @contextmanager
     def _open(self) -> Iterator[None]:
@@ -443,6 +446,18 @@ class MemoryQueue:
         """Tell whether a job of that id waits or runs."""
         with self._open():
             return job_id in self._running or any(job.job_id == job_id for job in self._waiting)
+
+    def take_back(self, queue: str, job_id: str) -> bool:
+        """Take a job that still waits off `queue`; tell whether it was there."""
+        with self._open():
+            found = [job for job in self._waiting if (job.queue, job.job_id) == (queue, job_id)]
+            self._waiting = [job for job in self._waiting if job not in found]
+            return bool(found)
+
+    def result_of(self, job_id: str) -> dict[str, Any] | None:
+        """Return what a test said that the job returned."""
+        with self._open():
+            return self._results.get(job_id)
 
     def depths(self) -> dict[str, int]:
         """Return how many jobs wait, by queue."""
@@ -469,10 +484,12 @@ class MemoryQueue:
             self._running[job.job_id] = job
             return job
 
-    def end(self, job_id: str) -> None:
+    def end(self, job_id: str, result: dict[str, Any] | None = None) -> None:
         """Note that a job runs no longer, done or dead: its id may be used again."""
         with self._lock:
             self._running.pop(job_id, None)
+            if result is not None:
+                self._results[job_id] = result
 
     def lose_all(self) -> None:
         """Forget every job, as a flushed Redis would."""

@@ -4,8 +4,9 @@ One commit is one Lua script (`scripts/commit.lua`): version check, state, log e
 times to live, all or nothing. Nobody holds a lock, and no script reads JSON: Lua's numbers are
 floats, which would spoil masks of 56 bits.
 
-The log is a stream whose ids are the versions, so that readers resume by version; those who wait
-for more are woken by what a commit publishes (`news.py`).
+The log is a list in which the place of an entry is its version, so that readers resume by version;
+those who wait for more are woken by what a commit publishes (`news.py`). A list and not a stream: a
+stream's last node takes 4 kB however little is in it, and each entry some bytes more.
 
 Every error that means "Redis is not there for us now" becomes `StoreUnavailable`, in one place.
 The client made by `connecting.py` tries a broken connection once more and then gives up, so that a
@@ -14,6 +15,7 @@ request fails fast; the next request finds Redis again by itself.
 
 import os
 import time
+import zlib
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from importlib import resources
@@ -22,8 +24,10 @@ from typing import Any, cast
 import orjson
 import redis
 from redis.commands.core import Script
+from redis.exceptions import ResponseError
 
 from service.games.counting import game_event
+from service.games.entries import read_entry, write_entry
 from service.games.errors import StoreUnavailable
 from service.games.ports import (
     BOTS,
@@ -41,12 +45,15 @@ from service.store.errors import store_errors
 from service.store.figures import count
 from service.store.news import News
 
-COMMIT_ID_BYTES = 9
+COMMIT_ID_BYTES = 6
+"""It tells apart commits of one version of one game that race each other."""
 REMEMBERED_S = 5.0
 """How long a process may not notice that an app has set or dropped its webhook."""
 MOST_REMEMBERED = 10_000
-_LARGEST_VERSION = 2**62
-"""Redis takes unsigned 64-bit numbers in stream ids; a client may send any."""
+_FAST = 1
+"""Level of compression: an answer is written with each keyed request and hardly ever read."""
+_LARGEST_VERSION = 2**53
+"""Redis takes signed 64-bit numbers; a client may send any."""
 
 
 def load_script(client: redis.Redis, name: str) -> Script:
@@ -121,12 +128,13 @@ class RedisStore:
             commit.version,
             orjson.dumps(commit.state),
             self._ttl_s(commit.status),
-            b"" if commit.entry is None else orjson.dumps(commit.entry),
             os.urandom(COMMIT_ID_BYTES),
+            b"" if commit.entry is None else write_entry(commit.entry),
+            orjson.dumps(commit.entry),
         ]
         if commit.key is not None:
             script_keys.append(keys.answer_key(commit.game_id, commit.key.name))
-            body = orjson.dumps(commit.answer)
+            body = zlib.compress(orjson.dumps(commit.answer), _FAST)
             arguments += [commit.key.fingerprint, body, self._idempotency_ttl_s]
         with store_errors():
             result = self._run_commit(script_keys, arguments)
@@ -177,10 +185,23 @@ class RedisStore:
         """Return entries with version > `since`, ascending, at most `limit`."""
         if limit < 1:
             return []
-        first = f"{_version_in_range(since) + 1}-0"
+        first = min(max(since, 0), _LARGEST_VERSION)
         with store_errors():
-            entries = self._client.xrange(keys.log_key(game_id), min=first, count=limit)
-        return [orjson.loads(fields[b"e"]) for _id, fields in entries]
+            try:
+                kept = self._client.lrange(keys.log_key(game_id), first, first + limit - 1)
+            except ResponseError as error:
+                if not str(error).startswith("WRONGTYPE"):
+                    raise
+                return self._read_stream(game_id, first, limit)
+        return [
+            read_entry(version, element[COMMIT_ID_BYTES:])
+            for version, element in enumerate(kept, first + 1)
+        ]
+
+    def _read_stream(self, game_id: str, since: int, limit: int) -> list[Document]:
+        """Return entries of a log that no change has made a list of yet: see `commit.lua`."""
+        found = self._client.xrange(keys.log_key(game_id), min=f"{since + 1}-0", count=limit)
+        return [orjson.loads(fields[b"e"]) for _id, fields in found]
 
     def wait_for_version(self, game_id: str, since: int, timeout_s: float) -> bool:
         """Wait until the log has an entry past `since`; False when the time is up first."""
@@ -440,13 +461,10 @@ class RedisStore:
                 count(self._client, amounts)
 
 
-def _version_in_range(version: int) -> int:
-    return min(max(version, 0), _LARGEST_VERSION)
-
-
 def _answer(fingerprint: bytes, body: bytes, task_id: bytes | None = None) -> Answer:
     """Return a kept answer; a task's document was kept without the id that it got."""
-    document = orjson.loads(body)
+    # A task's document is plain JSON, as were all answers beside states of format 1.
+    document = orjson.loads(body if body.startswith(b"{") else zlib.decompress(body))
     if task_id is not None:
         document = {"id": task_id.decode(), **document}
     return Answer(fingerprint.decode(), document)

@@ -78,7 +78,7 @@ def check_whole(client: redis_py.Redis, game_ids: set[str]) -> None:
     for game_id in game_ids:
         version, state = client.hmget(keys.state_key(game_id), "v", "s")
         assert state
-        assert client.xlen(keys.log_key(game_id)) == int(version)
+        assert client.llen(keys.log_key(game_id)) == int(version)
         for key in (keys.state_key(game_id), *[keys.log_key(game_id)] * (int(version) > 0)):
             assert client.ttl(key) > 0
 

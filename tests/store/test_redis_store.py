@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import signal
 import socket
@@ -17,11 +19,12 @@ import redis as redis_py
 
 from service.embedded import RedisServer
 from service.games.errors import StoreUnavailable
-from service.games.ports import Commit, CommitResult, RequestKey
+from service.games.ports import Answer, Commit, CommitResult, RequestKey
 from service.store import keys
 from service.store.connecting import connect
 from service.store.redis_store import RedisStore, load_script
 
+SAMPLES = Path(__file__).parents[1] / "games" / "samples"
 TIMEOUT_S = 0.3
 KEY = RequestKey("name", "print")
 QUEUED = {"status": "queued"}
@@ -440,7 +443,7 @@ def test_a_commit_repeated_after_another_one_is_still_reported_as_done(
     make_game(store, versions=1)
     script = load_script(redis, "commit")
     script_keys = [keys.state_key("g"), keys.log_key("g")]
-    arguments: list[str | int | bytes] = [2, "{}", 60, '{"version":2}', b"id of the commit"]
+    arguments: list[str | int | bytes] = [2, "{}", 60, b"commit", b"{}", '{"version":2}']
     script(keys=script_keys, args=arguments)
     store.commit(Commit("g", 3, "playing", {}, entry(3)))
 
@@ -448,3 +451,71 @@ def test_a_commit_repeated_after_another_one_is_still_reported_as_done(
 
     assert again == [b"done"]
     assert [item["version"] for item in store.read_log("g", 0)] == [1, 2, 3]
+
+
+# What earlier releases have written.
+
+
+def test_a_log_that_was_a_stream_is_read_and_goes_on_as_a_list(
+    redis: redis_py.Redis, store: RedisStore
+) -> None:
+    """So it was beside states of format 1."""
+    kept = json.loads((SAMPLES / "format-1.json").read_text("utf-8"))
+    log, version = kept["log"], kept["version"]
+    redis.hset("prs:{g}:state", mapping={"v": version, "s": json.dumps(kept["state"]), "c": "0"})
+    for item in log:
+        fields: dict[Any, Any] = {"e": json.dumps(item), "c": os.urandom(9)}
+        redis.xadd("prs:{g}:log", fields, f"{item['version']}-0")
+    loaded = store.load("g")
+    assert loaded is not None
+    assert (loaded.version, loaded.state) == (version, kept["state"])
+    assert store.read_log("g", 0) == log
+    assert store.read_log("g", 140, 5) == log[140:145]
+    assert store.read_log("g", version) == []
+
+    assert not store.commit(Commit("g", version, "playing", {}, entry(version))).is_done
+    assert store.read_log("g", 0) == log
+    assert store.commit(Commit("g", version + 1, "playing", {}, entry(version + 1))).is_done
+
+    assert store.read_log("g", 0) == [*log, entry(version + 1)]
+    assert redis.type("prs:{g}:log") == b"list"
+    assert redis.ttl("prs:{g}:log") > 2990
+
+
+def test_an_answer_that_was_kept_as_it_is_is_replayed(
+    redis: redis_py.Redis, store: RedisStore
+) -> None:
+    make_game(store)
+    redis.hset("prs:{g}:idem:name", mapping={"f": KEY.fingerprint, "b": '{"a":1}'})
+
+    loaded = store.load("g", KEY)
+
+    assert loaded is not None
+    assert loaded.answer == Answer(KEY.fingerprint, {"a": 1})
+
+
+def test_a_log_that_has_lost_entries_takes_no_more(
+    redis: redis_py.Redis, store: RedisStore
+) -> None:
+    """The place of an entry is its version: what comes after a hole would be told wrong."""
+    make_game(store, versions=3)
+    redis.delete(keys.log_key("g"))
+
+    with pytest.raises(redis_py.ResponseError, match="not as long as its version"):
+        store.commit(Commit("g", 4, "playing", {}, entry(4)))
+
+    loaded = store.load("g")
+    assert loaded is not None
+    assert loaded.version == 3
+
+
+def test_a_stored_game_is_small(redis: redis_py.Redis, store: RedisStore) -> None:
+    """The aim is 8 kB at the end of a deal; here a whole game of two deals is below it."""
+    kept = json.loads((SAMPLES / "format-2.json").read_text("utf-8"))
+    for version in range(191):
+        entry = {**kept["log"][version % 150 - 1], "version": version} if version else None
+        store.commit(Commit("g", version, "playing", kept["state"], entry))
+
+    used = sum(redis.memory_usage(key, samples=0) or 0 for key in redis.scan_iter("prs:{g}:*"))
+
+    assert used < 8000
