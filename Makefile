@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 LOCK := .cache/lock
 CLIENTS := .cache/clients
 TOOLS := .cache/tools
+OPENSPIEL := .cache/openspiel
 # For every platform and for Python 3.11 on, and nothing in the file about where a part came from.
 COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
@@ -18,7 +19,7 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
 .PHONY: help run demo test test-web lint format openapi bench bench-search arena strength faults fuzz constraints clean \
-	clients chart-tools chart-check image-check
+	clients chart-tools chart-check image-check openspiel
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +55,7 @@ openapi: $(VENV)/.dev-stamp ## Write openapi/openapi.yaml from the code
 bench: $(VENV)/.dev-stamp ## Measure the service; each figure with its command, median and spread
 	$(BIN)/python -m pytest tests/bench -m bench -s $(PYTEST_ARGS)
 
-bench-search: $(VENV)/.dev-stamp ## Measure the search alone
+bench-search: $(OPENSPIEL)/.stamp ## Measure the search alone, OpenSpiel's beside it
 	$(BIN)/python -m pytest tests/bench -m bench -k search -s $(PYTEST_ARGS)
 
 arena: $(VENV)/.dev-stamp ## Let the bots play each other: ARENA_ARGS="--help" tells how
@@ -68,8 +69,10 @@ chart-check: $(TOOLS)/.stamp ## Check the chart and the Dockerfile alone
 image-check: $(VENV)/.dev-stamp ## Build the image and run it: needs Linux, root, buildah, some minutes
 	@$(BIN)/python tests/deploy/image_check.py
 
-strength: $(VENV)/.dev-stamp ## Measure the levels against frozen opponents: minutes to hours, STRENGTH_PAIRS=140
+strength: $(OPENSPIEL)/.stamp ## Measure the levels against frozen opponents: minutes to hours, STRENGTH_PAIRS=140
 	$(BIN)/python -m pytest tests/strength -m bench -s $(PYTEST_ARGS)
+
+openspiel: $(OPENSPIEL)/.stamp ## Fetch OpenSpiel for both (66 MB, once)
 
 faults: $(VENV)/.dev-stamp ## Kill, hang, stop parts under clients at play, then check all they saw; FAULTS_S=120
 	FAULTS_S=$${FAULTS_S:-120} $(BIN)/python -m pytest tests/faults/test_checker.py -s $(PYTEST_ARGS)
@@ -131,6 +134,15 @@ $(TOOLS)/.stamp: tests/deploy/tools.txt tests/deploy/tools.py $(VENV)/.dev-stamp
 	@echo "fetching the tools of the chart's tests"
 	@$(BIN)/python tests/deploy/tools.py
 	@touch $@
+
+# A folder that only measurements put on their path. Where there is no wheel they are skipped, and
+# the next run tries again.
+$(OPENSPIEL)/.stamp: tests/strength/openspiel/requirements.txt $(VENV)/.dev-stamp
+	@echo "fetching OpenSpiel"
+	@rm -rf $(OPENSPIEL)
+	@if $(PIP_INSTALL) --only-binary :all: --require-hashes --target $(OPENSPIEL) -r $<; then \
+		touch $@; \
+	else echo "there is no OpenSpiel for this machine: what it measures is skipped"; fi
 
 # The resolver has an environment of its own, as it is no part of what it resolves.
 $(LOCK)/.stamp: $(VENV)/.made-stamp

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -10,6 +14,7 @@ import pytest
 from service.rules.match import Match, play_in_match, start_match
 from service.rules.view import SeatView, view_match
 from tests.bench.figures import show, show_command
+from tests.strength import openspiel
 from workers.bots.registry import BOTS
 from workers.search.search import Search
 from workers.warmup import choose_cache, warm_up
@@ -65,6 +70,31 @@ def test_search_iterations_a_second(where: str) -> None:
     search.run(2_000)
 
     show(f"iterations of the tree search, {where}", rates(search.run, 2_000), "/s")
+
+
+OPENSPIEL_GAMES = {"hearts": 38, "gin_rummy": 58}
+"""OpenSpiel's games, and the actions to the middle of a deal: half of the median of random play."""
+
+
+def test_search_iterations_beside_openspiel() -> None:
+    """OpenSpiel's C++ ISMCTS on card games of its own, random playouts, and ours, in one run."""
+    if missing := openspiel.why_missing():
+        pytest.skip(missing)
+    show_command("beside_openspiel")
+    search = Search(position(MID_DEAL_ACTIONS), "bench", 4_000_000)
+    search.run(2_000)
+    show("iterations of the tree search, mid-deal", rates(search.run, 2_000), "/s (aim: 100,000)")
+    for game, actions in OPENSPIEL_GAMES.items():
+        command = [sys.executable, "-m", "tests.strength.openspiel.rates", game, str(actions)]
+        told = subprocess.run(
+            [*command, str(ROUNDS), str(ROUND_S)],
+            cwd=openspiel.ROOT,
+            env={**os.environ, "PYTHONPATH": str(openspiel.FOLDER)},
+            capture_output=True,
+            check=True,
+            timeout=300,
+        )
+        show(f"OpenSpiel's C++ ISMCTS on {game}, mid-deal", json.loads(told.stdout), "/s")
 
 
 @pytest.mark.parametrize("where", POSITIONS)
