@@ -39,6 +39,7 @@ OPERATIONS = [
     "askBotMove",
     "getBotMove",
     "getRecord",
+    "getRecordPicture",
     "createMatch",
     "getMatch",
     "moveClock",

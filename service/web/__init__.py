@@ -19,6 +19,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 from flask import Blueprint, Response, request
+from werkzeug.datastructures import Accept
 from werkzeug.exceptions import NotFound
 
 pages = Blueprint("web", __name__)
@@ -112,14 +113,18 @@ def page_in(name: str, language: str) -> bytes:
     return text.encode()
 
 
+def best_language(accepted: Accept) -> str:
+    """Return the one of `LANGUAGES` that `Accept-Language` likes best.
+
+    A dialect counts as its language: `fi-FI, en;q=0.5` wants Finnish."""
+    wanted = (tag.partition("-")[0].lower() for tag in accepted.values())
+    return next((language for language in wanted if language in LANGUAGES), LANGUAGES[0])
+
+
 def _wanted_language() -> str:
     """Return the language that the address names, else the one that the browser likes best."""
     named = request.args.get("lang")
-    if named in LANGUAGES:
-        return named
-    # A dialect counts as its language: `fi-FI, en;q=0.5` wants Finnish.
-    wanted = (tag.partition("-")[0].lower() for tag in request.accept_languages.values())
-    return next((language for language in wanted if language in LANGUAGES), LANGUAGES[0])
+    return named if named in LANGUAGES else best_language(request.accept_languages)
 
 
 @pages.get("/")

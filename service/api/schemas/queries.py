@@ -2,6 +2,7 @@
 
 from marshmallow import ValidationError, fields, validate, validates_schema
 
+from service import web
 from service.api.schemas.fields import QueryTruth, QueryWhole, RequestSchema
 from service.api.schemas.games import STATUSES
 
@@ -34,6 +35,15 @@ class SeatQuery(RequestSchema):
     """Whose eyes, or whose hand."""
 
     seat = seat_in_query()
+
+
+class LanguageQuery(RequestSchema):
+    """In which language."""
+
+    lang = fields.String(
+        validate=validate.OneOf(web.LANGUAGES),
+        metadata={"description": "The language of the words; without it `Accept-Language` says."},
+    )
 
 
 class GameQuery(SeatQuery):
