@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from ipaddress import ip_address
 from typing import Any
@@ -30,6 +31,8 @@ CONNECT_S = 3.0
 READ_S = 5.0
 TOTAL_S = 10.0
 MAX_ANSWER = 64 * 1024
+MOST_RETRY_AFTER_S = 86_400.0
+"""Whoever asks for more is asked again after a day."""
 AGENT = f"persian-rummy/{__version__}"
 Resolve = Callable[[str, int], Iterable[str]]
 
@@ -45,6 +48,8 @@ class Reply:
     status: int
     body: bytes
     """Its beginning."""
+    retry_after_s: float = 0.0
+    """Seconds for which the other side wants to be left alone: `Retry-After` of a 429 or 503."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,25 @@ def find_target(url: str, *, any_address: bool, resolve: Resolve = resolve) -> T
     return Target(parsed, addresses[0])
 
 
+def retry_after_s(status: int, header: str, at_s: float) -> float:
+    """Return the seconds of a `Retry-After` (RFC 9110, 10.2.3: a number, or a date); 0 where there
+    is none that can be read, or where the status is not one that asks to wait.
+
+    >>> retry_after_s(503, "120", 0.0), retry_after_s(200, "120", 0.0)
+    (120.0, 0.0)
+    """
+    text = header.strip()
+    if status not in (429, 503):
+        return 0.0
+    if text.isascii() and text.isdigit():
+        return float(min(int(text[:10]), MOST_RETRY_AFTER_S))
+    try:
+        left_s = parsedate_to_datetime(text).timestamp() - at_s
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(left_s, 0.0), MOST_RETRY_AFTER_S)
+
+
 def signed_headers(secret: str, message_id: str, body: str, at_s: float) -> dict[str, str]:
     """Return the headers of a message by the Standard Webhooks scheme."""
     at = datetime.fromtimestamp(int(at_s), UTC)
@@ -117,7 +141,7 @@ def post(
     body = orjson.dumps(message).decode()
     headers = signed_headers(secret, message_id, body, at_s)
     with _Line(deadline, read_s, tls or trusted()) as line:
-        return line.send(target, headers, body)
+        return line.send(target, headers, body, at_s)
 
 
 class _Line:
@@ -144,7 +168,7 @@ class _Line:
         self._timer.cancel()
         self._client.close()
 
-    def send(self, target: Target, headers: dict[str, str], body: str) -> Reply:
+    def send(self, target: Target, headers: dict[str, str], body: str, at_s: float) -> Reply:
         """Send to the address of `target` in the name of its host; raises NotReached."""
         host = target.url.host
         request = self._client.build_request(
@@ -163,7 +187,12 @@ class _Line:
         try:
             answer = self._client.send(request, stream=True)
             try:
-                return Reply(answer.status_code, self._read(answer))
+                wanted = answer.headers.get("Retry-After", "")
+                return Reply(
+                    answer.status_code,
+                    self._read(answer),
+                    retry_after_s(answer.status_code, wanted, at_s),
+                )
             finally:
                 answer.close()
         except httpx.TimeoutException:

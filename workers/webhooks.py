@@ -50,10 +50,19 @@ MOST_ASKED_AT_ONCE = 32
 """Turns that one receiver is asked for at a time; a house bot plays what is more."""
 FULL_PAUSE_S = 1.0
 """When a delivery is tried again for which its receiver had no place."""
+LONGEST_PAUSE_S = 3600.0
+"""For which a receiver that asks for it is told nothing at all. The delivery that it asked at waits
+as long as it said."""
+MOST_PAUSES = 10_000
 MOST_STEPS = 60
 """More than a turn from outside needs."""
 LONGEST_ASKED_S = 30.0
 """A seat that has not answered a question by then has not answered it."""
+
+
+def _receiver_of(url: str) -> str:
+    """Return what all addresses of one receiver have in common: host and port."""
+    return urlsplit(url).netloc.lower()
 
 
 class Threads:
@@ -75,7 +84,7 @@ class Threads:
         """Do `work` in a thread, now or soon; False, and nothing is done, when enough waits for
         that receiver, or all threads are busy.
         """
-        receiver = urlsplit(url).netloc.lower()
+        receiver = _receiver_of(url)
         with self._lock:
             if self._busy[receiver] >= self._at_once:
                 waiting = self._waiting.setdefault(receiver, deque())
@@ -128,6 +137,31 @@ class Threads:
             pool.shutdown()
 
 
+class Pauses:
+    """Which receivers want to be left alone until when, as far as this process was told so."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._lock = threading.Lock()
+        self._until: dict[str, float] = {}
+
+    def note(self, url: str, until_s: float) -> None:
+        """Leave the receiver of `url` alone until then; forget pauses that are over."""
+        now_s = time.monotonic()
+        with self._lock:
+            self._until = {r: until for r, until in self._until.items() if until > now_s}
+            if len(self._until) < MOST_PAUSES:
+                self._until[_receiver_of(url)] = until_s
+
+    def left_s(self, url: str) -> float:
+        """Return for how many seconds yet; 0 for a receiver that may be told."""
+        with self._lock:
+            until_s = self._until.get(_receiver_of(url), 0.0)
+        return max(until_s - time.monotonic(), 0.0)
+
+
+pauses = Pauses()
+"""Those of this process."""
 threads = Threads()
 """Those of this process that tell."""
 askers = Threads(ASKERS, MOST_ASKED_AT_ONCE, backlog=0)
@@ -178,6 +212,10 @@ def _begin(here: House, game_id: str, delivery_id: str) -> bool:
     letter = webhooks.letter_of(here, game_id, delivery_id)
     if letter is None:
         return False
+    paused_s = pauses.left_s(letter.url)
+    if paused_s > 0:
+        webhooks.put_off(here, game_id, delivery_id, here.clock() + paused_s)
+        return False
     if threads.run(letter.url, lambda: attempt(here, game_id, delivery_id, letter)):
         return True
     webhooks.try_again(here, game_id, delivery_id, here.clock() + FULL_PAUSE_S)
@@ -187,20 +225,23 @@ def _begin(here: House, game_id: str, delivery_id: str) -> bool:
 def attempt(here: House, game_id: str, delivery_id: str, letter: webhooks.Letter) -> None:
     """Post once and write down how it ended."""
     began = time.monotonic()
-    status, why = None, None
+    status, why, retry_after_s = None, None, 0.0
     try:
-        status = post(
+        reply = post(
             letter.url,
             letter.secret,
             letter.id,
             letter.body,
             any_address=here.posts_anywhere,
             at_s=here.clock(),
-        ).status
+        )
+        status, retry_after_s = reply.status, reply.retry_after_s
     except NotReached as error:
         why = str(error)
     ms = 1000 * (time.monotonic() - began)
-    ended = webhooks.note_attempt(here, game_id, delivery_id, status, why, ms)
+    if retry_after_s > 0:
+        pauses.note(letter.url, time.monotonic() + min(retry_after_s, LONGEST_PAUSE_S))
+    ended = webhooks.note_attempt(here, game_id, delivery_id, status, why, ms, retry_after_s)
     log.info(
         "delivery_tried",
         game=game_id,
@@ -208,6 +249,7 @@ def attempt(here: House, game_id: str, delivery_id: str, letter: webhooks.Letter
         status=status,
         why=why,
         ms=round(ms, 1),
+        retry_after_s=retry_after_s or None,
         now=None if ended is None else ended["status"],
     )
 

@@ -229,6 +229,7 @@ def _answers_wanted(kind: str) -> dict[str, Any]:
     if kind != "action.wanted":
         return {
             "2XX": {"description": "Understood; anything else is tried again, 410 is not."},
+            "429": {"description": "Tried again after the seconds of `Retry-After`; 503 likewise."},
         }
     action = {"$ref": "#/components/schemas/Action"}
     return {

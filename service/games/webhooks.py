@@ -2,13 +2,15 @@
 
 The log says what happened; how far it has been told is kept beside it. A delivery is made once
 whatever is run twice, since its making has a key, and stays readable for some days. It is tried
-again with growing pauses for a day. What is told is what one sees who sees no hand: a hook belongs
+again with growing pauses for a day; a receiver that asks for a longer one (`Retry-After`) gets it,
+within that day. What is told is what one sees who sees no hand: a hook belongs
 to no seat, and its receiver may be anybody.
 
 The messages follow the Standard Webhooks specification: `type`, `timestamp`, `data`, and the
 headers `webhook-id` (the same for each try), `webhook-timestamp` and `webhook-signature`."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from service.games.access import AppCaller, Caller, admit
@@ -35,6 +37,8 @@ DELIVERY_TTL_S = 3 * 86_400
 """How long a delivery can be read; its last try is after one day."""
 PAUSES_S = (5, 55, 240, 1500, 5400, 10_800, 18_000, 21_600, 28_800)
 """Between the tries of a delivery: 24 hours in all."""
+TRIED_S = sum(PAUSES_S)
+"""After so long there is no further try, however long a receiver wants the pauses to be."""
 LEASE_S = 30.0
 """A try that has not been noted after so long was lost with its worker."""
 LOG_PAGE = 200
@@ -285,10 +289,16 @@ def letter_of(house: House, game_id: str, delivery_id: str) -> Letter | None:
 
 
 def note_attempt(
-    house: House, game_id: str, delivery_id: str, status: int | None, why: str | None, ms: float
+    house: House,
+    game_id: str,
+    delivery_id: str,
+    status: int | None,
+    why: str | None,
+    ms: float,
+    retry_after_s: float = 0.0,
 ) -> dict[str, Any] | None:
     """Write down how a try ended: with the answer's status, or with why there was none. Plan the
-    next one, or end the delivery; return it.
+    next one, not before the seconds that the receiver asked for, or end the delivery; return it.
 
     Delivered is what was answered 2xx; 410 says that nobody is there any more."""
     document = house.store.load_task(game_id, DELIVERY, delivery_id)
@@ -301,13 +311,26 @@ def note_attempt(
     tries = len(document["attempts"])
     if status is not None and 200 <= status < 300:
         return _end(house, game_id, document, "delivered")
-    if status == 410 or tries > len(PAUSES_S):
+    now_s = house.clock()
+    last_s = datetime.fromisoformat(document["created_at"]).timestamp() + TRIED_S
+    if status == 410 or tries > len(PAUSES_S) or now_s >= last_s:
         return _end(house, game_id, document, "failed")
-    next_s = house.clock() + PAUSES_S[tries - 1]
-    document["next_attempt_at"] = rfc3339(next_s)
-    house.store.save_task(game_id, DELIVERY, delivery_id, document, DELIVERY_TTL_S)
-    try_again(house, game_id, delivery_id, next_s)
+    next_s = now_s + max(PAUSES_S[tries - 1], retry_after_s)
+    _plan(house, game_id, document, min(next_s, last_s))
     return document
+
+
+def put_off(house: House, game_id: str, delivery_id: str, at_s: float) -> None:
+    """Plan the next try of a delivery for later, without one now."""
+    document = house.store.load_task(game_id, DELIVERY, delivery_id)
+    if document is not None and document["status"] == "queued":
+        _plan(house, game_id, document, at_s)
+
+
+def _plan(house: House, game_id: str, document: dict[str, Any], at_s: float) -> None:
+    document["next_attempt_at"] = rfc3339(at_s)
+    house.store.save_task(game_id, DELIVERY, document["id"], document, DELIVERY_TTL_S)
+    try_again(house, game_id, document["id"], at_s)
 
 
 def _end(house: House, game_id: str, document: dict[str, Any], status: str) -> dict[str, Any]:

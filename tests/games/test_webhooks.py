@@ -16,6 +16,7 @@ from service.games.errors import GameNotFound, InvalidRequest, NotAllowed, Webho
 from service.games.externals import call_house_bot, question_for
 from service.games.hooks import ANNOUNCE_JOB, EVENTS, HINT_NEWS_JOB, SEND_JOB, call_hint_announcer
 from service.games.hosting import abandon_game, join_game, rematch
+from service.games.house import rfc3339
 from service.games.seats import seat_bot
 from service.games.sweeping import sweep_clocks, sweep_webhooks
 from service.games.webhooks import (
@@ -29,6 +30,7 @@ from service.games.webhooks import (
     letter_of,
     list_deliveries,
     note_attempt,
+    put_off,
     read_webhook,
     set_webhook,
 )
@@ -370,6 +372,49 @@ def test_a_delivery_is_tried_again_for_a_day() -> None:
     assert document["status"] == "failed"
     assert len(document["attempts"]) == len(PAUSES_S) + 1
     assert table.store.due("deliveries", table.clock() + 10**6, 9) == []
+
+
+def test_a_receiver_gets_the_pause_that_it_asks_for() -> None:
+    """Where it is longer than ours; the list of deliveries shows it."""
+    table, delivery_id = one_delivery()
+    note_attempt(table.house, table.game_id, delivery_id, 503, None, 1, 600.0)
+    (document,) = deliveries(table)
+    table.clock.now_s += 598
+    assert due_deliveries(table.house) == []
+    table.clock.now_s += 2
+    assert due_deliveries(table.house) == [(table.game_id, delivery_id)]
+    assert rfc3339(table.clock() - 2) < document["next_attempt_at"] <= table.house.now()
+
+    note_attempt(table.house, table.game_id, delivery_id, 429, None, 1, 1.0)
+    table.clock.now_s += PAUSES_S[1] - 2
+    assert due_deliveries(table.house) == []
+
+
+def test_no_pause_outlasts_the_day_of_a_delivery() -> None:
+    """The last try is a day after the first, whatever is asked for."""
+    table, delivery_id = one_delivery()
+    for wanted_s in (80_000.0, 80_000.0):
+        note_attempt(table.house, table.game_id, delivery_id, 503, None, 1, wanted_s)
+        table.clock.now_s += 80_000
+    assert due_deliveries(table.house) == [(table.game_id, delivery_id)]
+    note_attempt(table.house, table.game_id, delivery_id, 503, None, 1, 60.0)
+    (document,) = deliveries(table)
+
+    assert (document["status"], len(document["attempts"])) == ("failed", 3)
+
+
+def test_a_delivery_is_put_off_without_a_try() -> None:
+    """One that has ended is not."""
+    table, delivery_id = one_delivery()
+    put_off(table.house, table.game_id, delivery_id, table.clock() + 300)
+    (document,) = deliveries(table)
+    table.clock.now_s += 298
+    assert due_deliveries(table.house) == []
+    assert document["attempts"] == []
+    note_attempt(table.house, table.game_id, delivery_id, 204, None, 1)
+    put_off(table.house, table.game_id, delivery_id, table.clock() + 300)
+
+    assert deliveries(table)[0]["next_attempt_at"] is None
 
 
 def test_410_says_that_nobody_is_there_any_more() -> None:

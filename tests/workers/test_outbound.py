@@ -16,7 +16,7 @@ import pytest
 
 from tests.receivers import SECRET, Receiver, receiving
 from workers import outbound
-from workers.outbound import NotReached, Reply, find_target, post
+from workers.outbound import NotReached, Reply, find_target, post, retry_after_s
 
 
 @pytest.fixture
@@ -138,6 +138,35 @@ def test_proxies_of_the_environment_are_not_used(
         monkeypatch.setenv(name, "http://127.0.0.1:9/")
 
     assert send(receiver.url()).status == 204
+
+
+@pytest.mark.parametrize(
+    ("status", "header", "seconds"),
+    [
+        (503, "120", 120.0),
+        (429, " 0 ", 0.0),
+        (429, "Thu, 01 Jan 1970 00:01:40 GMT", 100.0),
+        (503, "Wed, 31 Dec 1969 23:59:59 GMT", 0.0),
+        (503, "9" * 400, 86_400.0),
+        (503, "Fri, 31 Dec 9999 23:59:59 GMT", 86_400.0),
+        (500, "120", 0.0),
+        (200, "120", 0.0),
+        (503, "", 0.0),
+        (503, "-5", 0.0),
+        (503, "1.5", 0.0),
+        (503, "soon", 0.0),
+        (503, "\u0662", 0.0),
+    ],
+)
+def test_a_pause_that_is_asked_for_is_read(status: int, header: str, seconds: float) -> None:
+    """Seconds or a date, of a 429 or 503, a day at most; junk is no pause."""
+    assert seconds == retry_after_s(status, header, 0.0)
+
+
+def test_an_answer_tells_of_its_pause(receiver: Receiver) -> None:
+    receiver.answer = lambda _posted: (503, {"Retry-After": "7"}, b"")
+
+    assert 7.0 == send(receiver.url()).retry_after_s
 
 
 def test_a_long_answer_is_read_in_part(receiver: Receiver) -> None:

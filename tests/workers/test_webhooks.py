@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -31,6 +32,7 @@ def here(redis: redis_py.Redis, redis_url: str, monkeypatch: pytest.MonkeyPatch)
     """Return the workers' House, which may post to this machine."""
     monkeypatch.setenv("REDIS_URL", redis_url)
     monkeypatch.setenv("PERSIAN_RUMMY_WEBHOOK_ADDRESSES", "any")
+    monkeypatch.setattr(webhooks, "pauses", webhooks.Pauses())
     house.cache_clear()
     yield house()
     webhooks.wait_for_threads()
@@ -108,6 +110,36 @@ def test_what_is_not_understood_is_sent_again(
     assert delivery(here, game_id)["status"] == "delivered"
     assert len({posted.headers["webhook-id"] for posted in receiver.got}) == 1
     assert len(receiver.got) == 2
+
+
+def test_a_receiver_that_asks_for_it_is_left_alone(
+    here: House, redis: redis_py.Redis, receiver: Receiver
+) -> None:
+    """`Retry-After` holds for all that it would be told, though it be of another game."""
+    receiver.answer = lambda _posted: (429, {"Retry-After": "120"}, b"")
+    asked_at_s = time.time()
+    first, second = (hooked_game(here, receiver, events=["game.finished"]) for _ in range(2))
+    for game_id in (first, second):
+        abandon_game(here, APP, game_id)
+        deliver(redis)
+
+    assert len(receiver.got) == 1
+    assert [len(delivery(here, game_id)["attempts"]) for game_id in (first, second)] == [1, 0]
+    for game_id in (first, second):
+        told = delivery(here, game_id)
+        next_at = datetime.fromisoformat(told["next_attempt_at"]).timestamp()
+        assert told["status"] == "queued"
+        assert asked_at_s + 119 < next_at
+
+
+def test_pauses_end_and_are_kept_apart() -> None:
+    pauses = webhooks.Pauses()
+    pauses.note("http://one.example/a", time.monotonic() + 60)
+    pauses.note("http://two.example/", time.monotonic() - 1)
+
+    assert pauses.left_s("http://ONE.example/b") > 0
+    assert pauses.left_s("http://one.example:81/") == 0
+    assert pauses.left_s("http://two.example/") == 0
 
 
 def test_an_address_that_is_not_public_gets_nothing(
