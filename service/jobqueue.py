@@ -18,12 +18,14 @@ the same dead job, one enqueues.
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import redis
 from rq import Queue
-from rq.exceptions import DuplicateJobError
+from rq.exceptions import DuplicateJobError, NoSuchJobError
+from rq.job import Job
 from rq.utils import as_text, utcformat
 from structlog.contextvars import get_contextvars
 
@@ -102,6 +104,24 @@ class RqQueue:
         return dict(zip(names, lengths, strict=True))
 
     def ping(self) -> None:
+    def take_back(self, queue: str, job_id: str) -> bool:
+        """Take a job that still waits off `queue`; tell whether it was there. Redis hands it either
+        to a worker or to the caller.
+        """
+        with store_errors():
+            was_waiting = bool(self._connection.lrem(self._queue(queue).key, 1, job_id))
+            if was_waiting:
+                self._connection.delete(f"rq:job:{job_id}")
+        return was_waiting
+
+    def result_of(self, job_id: str) -> dict[str, Any] | None:
+        """Return what a job returned that ended at most `RESULT_TTL_S` ago; None for any other."""
+        with store_errors(), suppress(NoSuchJobError):
+            job = Job.fetch(job_id, connection=self._connection, serializer="json")
+            found: dict[str, Any] | None = job.return_value()
+            return found
+        return None
+
         """Return when the queue answers; raises StoreUnavailable."""
         with store_errors():
             self._connection.ping()

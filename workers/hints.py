@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from service.games.levels import DEFAULT_LEVEL
+from service.games.reasons import reason_sentences
 from service.rules.notation import action_to_json
 from service.rules.view import SeatView
 from workers.bots.base import Budget
@@ -24,13 +25,15 @@ from workers.search.search import (
     MoveStatistics,
     Search,
     difference_half_width,
+    merge_rankings,
 )
 from workers.search.values import LARGEST_MARGIN, win_chances
+from workers.splitting import Desk, Ranking, split
 
 SHOWN = 3
 """Moves that get the most fresh worlds, and that are shown while the search runs."""
-FRESH_SHARE = 0.2
-"""Part of the iterations that goes to fresh worlds, all shown moves together."""
+SEARCH_SHARE, FRESH_SHARE = 0.8, 0.2
+"""Parts of the effort that go to the tree and to fresh worlds, all shown moves together."""
 FEWEST_FRESH = 500
 """Fresh worlds a move at least: an interval of about 9 points either way."""
 FRESH_FOR_OTHERS = 200
@@ -51,7 +54,7 @@ def budget_of(request: dict[str, Any]) -> Budget:
     level's iterations).
     """
     if "seconds" in request:
-        return Budget(seconds=float(request["seconds"]) * (1 - FRESH_SHARE))
+        return Budget(seconds=float(request["seconds"]) * SEARCH_SHARE)
     if "iterations" in request:
         return Budget(iterations=int(request["iterations"]))
     bot = BOTS[request.get("level", DEFAULT_LEVEL)]
@@ -65,38 +68,57 @@ def write_hint(
     save: Save,
     now: Callable[[], str],
     clock: Callable[[], float],
+    desk: Desk | None = None,
+    number: int = 0,
 ) -> dict[str, Any]:
     """Search and fill `document`; `save` is called with each state of it and answers False when the
     hint was cancelled.
 
-    The same view, iterations and seed give the same candidates.
-    """
+    The same view, iterations, workers and seed give the same candidates, whether others take parts
+    from `desk` or not; `number` is that of this search among those of the desk's task."""
     budget = budget_of(request)
     seed = str(request.get("seed", ""))
-    search = Search(view, seed, min(budget.iterations or MOST_BY_TIME, MOST_BY_TIME))
     start = clock()
-    published = start - PUBLISH_EVERY_S
+    cancelled = {**document, "status": "cancelled"}
     solution = solve_endgame(view)
     if solution is not None:
         document |= _solved(view, solution, seed, clock() - start) | {"finished_at": now()}
-        return document if save(document) else {**document, "status": "cancelled"}
-    for iterations, progress in budget.chunks(CHUNK, clock):
-        search.run(iterations)
-        if clock() - published >= PUBLISH_EVERY_S:
-            published = clock()
-            document |= _interim(view, search, round(0.8 * progress, 3))
-            if not save(document):
-                return {**document, "status": "cancelled"}
-    ranking = search.ranking()
+        return document if save(document) else cancelled
+    first, others = split(view, seed, budget, request.get("workers", 1), desk, number)
+    search = new_search(view, seed, first)
+    share = SEARCH_SHARE / (1 + len(others.parts))
+    rankings: list[Ranking] = []
+
+    def publish(progress: float) -> bool:
+        document["progress"] = round(share * (len(rankings) + progress), 3)
+        if not rankings:
+            document.update(_interim(view, search))
+        return save(document)
+
+    others.offer()
+    if not run_search(search, first, clock, publish):
+        others.withdraw()
+        return cancelled
+    rankings.append(search.ranking())
+    for found in others.gather(
+        lambda seed, budget: search_part(view, seed, budget, clock, publish)
+    ):
+        if found is None:
+            others.withdraw()
+            return cancelled
+        rankings.append(found)
+    ranking = merge_rankings(rankings)
+    iterations = sum(move.visits for move in ranking)
     shown = ranking[:SHOWN]
-    fresh = max(FEWEST_FRESH, int(search.iterations * FRESH_SHARE / max(len(shown), 1)))
+    fresh = max(FEWEST_FRESH, int(iterations * FRESH_SHARE / max(len(shown), 1)))
     samples = search.sample([move.code for move in shown], fresh)
     document |= {
         "status": "done",
         "progress": 1.0,
         "candidates": _candidates(view, ranking, samples) + _others(view, search, ranking),
         "search": {
-            "iterations": search.iterations,
+            "iterations": iterations,
+            "workers": len(rankings),
             "fresh_worlds": fresh,
             "seconds": round(clock() - start, 3),
             "seed": seed,
@@ -105,7 +127,43 @@ def write_hint(
         "finished_at": now(),
     }
     document["best"] = document["candidates"][0]["action"]
-    return document if save(document) else {**document, "status": "cancelled"}
+    return document if save(document) else cancelled
+
+
+def new_search(view: SeatView, seed: str, budget: Budget) -> Search:
+    """Return a search with room for what the budget allows."""
+    return Search(view, seed, min(budget.iterations or MOST_BY_TIME, MOST_BY_TIME))
+
+
+def run_search(
+    search: Search,
+    budget: Budget,
+    clock: Callable[[], float],
+    is_wanted: Callable[[float], bool],
+) -> bool:
+    """Search until the budget is used; False when `is_wanted`, asked with the progress every
+    `PUBLISH_EVERY_S`, said no.
+    """
+    asked = clock() - PUBLISH_EVERY_S
+    for iterations, progress in budget.chunks(CHUNK, clock):
+        search.run(iterations)
+        if clock() - asked >= PUBLISH_EVERY_S:
+            asked = clock()
+            if not is_wanted(progress):
+                return False
+    return True
+
+
+def search_part(
+    view: SeatView,
+    seed: str,
+    budget: Budget,
+    clock: Callable[[], float],
+    is_wanted: Callable[[float], bool],
+) -> Ranking | None:
+    """Return what a part of a search found; None when it is no longer wanted."""
+    part = new_search(view, seed, budget)
+    return part.ranking() if run_search(part, budget, clock, is_wanted) else None
 
 
 def _solved(view: SeatView, solution: Solution, seed: str, seconds: float) -> dict[str, Any]:
@@ -113,9 +171,9 @@ def _solved(view: SeatView, solution: Solution, seed: str, seconds: float) -> di
     best = solution.best
     codes = sorted(solution.values, key=lambda code: (-solution.values[code], code != best, code))
     is_exact = solution.worlds == 1
-    worlds = "the cards are all known" if is_exact else f"{solution.worlds} deals are possible"
-    text = f"Solved to the end of the deal: the stock is empty and {worlds}."
-    reason = {"code": "solved", "values": {"worlds": solution.worlds}, "text": text}
+    values = {"worlds": solution.worlds}
+    text = " ".join(reason_sentences("solved", values, {}))
+    reason = {"code": "solved", "values": values, "text": text}
     candidates = []
     for code in codes:
         margin = round(solution.values[code], 2)
@@ -134,6 +192,7 @@ def _solved(view: SeatView, solution: Solution, seed: str, seconds: float) -> di
         )
     search = {
         "iterations": 0,
+        "workers": 1,
         "fresh_worlds": solution.worlds,
         "seconds": round(seconds, 3),
         "seed": seed,
@@ -148,12 +207,12 @@ def _solved(view: SeatView, solution: Solution, seed: str, seconds: float) -> di
     }
 
 
-def _interim(view: SeatView, search: Search, progress: float) -> dict[str, Any]:
-    """Return the members of a hint that change while the search runs."""
+def _interim(view: SeatView, search: Search) -> dict[str, Any]:
+    """Return the best so far of a search that runs."""
     ranking = search.ranking()
     samples = search.sample([move.code for move in ranking[:SHOWN]], FRESH_ON_THE_WAY)
     candidates = _candidates(view, ranking, samples)
-    return {"progress": progress, "best": candidates[0]["action"], "candidates": candidates}
+    return {"best": candidates[0]["action"], "candidates": candidates}
 
 
 def _others(view: SeatView, search: Search, ranking: list[MoveStatistics]) -> list[dict[str, Any]]:
@@ -222,6 +281,7 @@ def write_hints(
     save: Save,
     now: Callable[[], str],
     clock: Callable[[], float],
+    desk: Desk | None = None,
 ) -> dict[str, Any]:
     """Search on each of `views` with the whole budget of `request`, one after the other, and fill
     the list `hints` of `document`, or the document itself where that is null.
@@ -237,7 +297,7 @@ def write_hints(
                 document.update(status="done", finished_at=now())
             return save(document)
 
-        hint = write_hint(view, request, {"status": "running"}, save_part, now, clock)
+        hint = write_hint(view, request, {"status": "running"}, save_part, now, clock, desk, number)
         if hint["status"] == "cancelled":
             return {**document, "status": "cancelled"}
     return document

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB, UNDER_WAY
+from service.games.advice import BOT_MOVE, BOT_MOVE_JOB, HINT, HINT_JOB, PART_JOB, UNDER_WAY
 from service.games.changing import BOT_TURN_JOB, OVERDUE_JOB, load_game
 from service.games.clocks import MOST_MISSED, is_overdue, missed_turns, timeout_level
 from service.games.counting import searched, thought
@@ -33,14 +33,19 @@ from service.games.seats import hand_over
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
 from service.sentences import Sentence
+from service.tracing import span
+from workers.bots.base import Budget
 from workers.bots.registry import BOTS
-from workers.hints import write_hint, write_hints
+from workers.hints import search_part, write_hint, write_hints
 from workers.house import house
 from workers.review import write_review
+from workers.splitting import Desk, ranking_to_json
 
 log = get_logger(__name__)
 
-JOBS = frozenset({BOT_TURN_JOB, OVERDUE_JOB, BOT_MOVE_JOB, HINT_JOB, POSITION_JOB, REVIEW_JOB})
+JOBS = frozenset(
+    {BOT_TURN_JOB, OVERDUE_JOB, BOT_MOVE_JOB, HINT_JOB, PART_JOB, POSITION_JOB, REVIEW_JOB}
+)
 """Dotted names of the jobs."""
 MOST_STEPS = 200
 """More than any turn has."""
@@ -200,6 +205,7 @@ def give_hint(
     )
     if finished["status"] in ("done", "failed"):
         tell_of_hint(here, finished)
+        desk=Desk(here.queue, scope, HINT, task_id),
     search = finished["search"] or {}
     here.store.count(searched("hint", search.get("iterations", 0)))
     log.info("hint_given", task=task_id, scope=scope, status=finished["status"], **search)
@@ -209,6 +215,22 @@ def give_hint(
 def advise_on_positions(
     scope: str, task_id: str, views: list[dict[str, Any]], budget: dict[str, Any]
 ) -> dict[str, Any]:
+def search_for_part(
+    scope: str, kind: str, task_id: str, view: dict[str, Any], seed: str, budget: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Search a part of another job's search (`workers/splitting.py`); return `{"moves": ...}`, or
+    None when the task is no longer under way.
+    """
+    here = house()
+
+    def is_wanted(_progress: float) -> bool:
+        document = here.store.load_task(scope, kind, task_id)
+        return document is not None and document["status"] in UNDER_WAY
+
+    found = search_part(view_from_json(view), seed, Budget(**budget), time.monotonic, is_wanted)
+    return None if found is None else {"moves": ranking_to_json(found)}
+
+
     """Search for advice on each of `views` in turn, as `give_hint` does on one; keep the results
     and the progress of all in the task's document.
     """
@@ -229,6 +251,7 @@ def advise_on_positions(
     )
     searches = [hint.get("search") or {} for hint in finished["hints"] or [finished]]
     here.store.count(searched("position", sum(each.get("iterations", 0) for each in searches)))
+        desk=Desk(here.queue, scope, POSITION, task_id),
     log.info("positions_advised", task=task_id, scope=scope, status=finished["status"])
     return {"status": finished["status"]}
 

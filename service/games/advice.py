@@ -31,6 +31,8 @@ from service.rules.violations import Violation
 from service.sentences import Sentence
 
 HINT_JOB = "workers.jobs.give_hint"
+PART_JOB = "workers.jobs.search_for_part"
+"""Part of a hint's search, put on the queue by the worker of the hint."""
 BOT_MOVE_JOB = "workers.jobs.play_bot_move"
 HINT, BOT_MOVE = "hint", "move"
 """Kinds of task; the first letter begins their ids."""

@@ -242,6 +242,17 @@ class JobQueue(Protocol):
     def is_active(self, job_id: str) -> bool:
         """Tell whether a job of that id waits or runs."""
 
+    def take_back(self, queue: str, job_id: str) -> bool:
+        """Take a job that still waits off `queue`; tell whether it was there: nobody will run it.
+
+        Raises StoreUnavailable.
+        """
+
+    def result_of(self, job_id: str) -> Document | None:
+        """Return what a job that ended lately returned; None while it waits or runs, when it failed
+        and when it is gone. Raises StoreUnavailable.
+        """
+
     def depths(self) -> dict[str, int]:
         """Return how many jobs wait, by queue."""
 

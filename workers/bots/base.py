@@ -5,7 +5,7 @@ A bot is given a `SeatView` and never the game, so it cannot see what its seat d
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from service.rules.deal import Action
 from service.rules.view import SeatView
@@ -35,6 +35,12 @@ class Budget:
 
     iterations: int | None = None
     seconds: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return `{"iterations": ...}` or `{"seconds": ...}`: the arguments that make it again."""
+        if self.iterations is not None:
+            return {"iterations": self.iterations}
+        return {"seconds": self.seconds}
 
     def chunks(self, size: int, clock: Callable[[], float]) -> Iterator[tuple[int, float]]:
         """Yield (iterations to run next, progress from 0 to 1 after them) until the budget is used.

@@ -7,6 +7,7 @@ machine and however the iterations are cut into chunks."""
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -68,6 +69,26 @@ class MoveSamples:
         return _half_width(
             self.sums[evaluate.MARGIN], self.sums[evaluate.MARGIN_SQUARED], self.samples
         )
+
+
+def _ranked(moves: list[MoveStatistics]) -> list[MoveStatistics]:
+    """Return the moves, most visits first, ties by value, then by code."""
+    return sorted(moves, key=lambda move: (-move.visits, -move.mean, move.code))
+
+
+def merge_rankings(rankings: list[list[MoveStatistics]]) -> list[MoveStatistics]:
+    """Return the ranking of several searches of one view together: visits and values added up."""
+    visits: dict[int, int] = {}
+    totals: dict[int, float] = {}
+    for move in chain.from_iterable(rankings):
+        visits[move.code] = visits.get(move.code, 0) + move.visits
+        totals[move.code] = totals.get(move.code, 0.0) + move.visits * move.mean
+    return _ranked(
+        [
+            MoveStatistics(code, count, totals[code] / max(count, 1))
+            for code, count in visits.items()
+        ]
+    )
 
 
 def _half_width(total: float, total_squared: float, samples: int) -> float:
@@ -139,7 +160,7 @@ class Search:
             node = nodes[child]
             mean = sign * float(node.total) / max(int(node.visits), 1)
             found.append(MoveStatistics(int(node.code), int(node.visits), mean))
-        return sorted(found, key=lambda move: (-move.visits, -move.mean, move.code))
+        return _ranked(found)
 
     def _children(self, node: int) -> Iterator[int]:
         nodes = self._arrays["nodes"]

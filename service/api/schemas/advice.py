@@ -21,6 +21,7 @@ from service.api.schemas.fields import (
 MAX_SECONDS = 10
 MAX_ITERATIONS = 1_000_000
 MAX_SEED = 2**63 - 1
+MAX_WORKERS = 16
 TASK_STATUSES = ("queued", "running", "done", "failed", "cancelled")
 BUDGETS = ("seconds", "iterations", "level")
 
@@ -62,12 +63,22 @@ class Budget(RequestSchema):
     level = level_field("Think as that bot does; `expert` if nothing is given.")
     seed = Seed(
         metadata={
-            "description": "Same seed, budget and view: same answer.",
+            "description": "Same seed, iterations, workers and view: same answer.",
             "oneOf": [
                 {"type": "string", "maxLength": SEED_MAX},
                 {"type": "integer", "minimum": 0, "maximum": MAX_SEED},
             ],
         }
+    )
+
+    workers = Whole(
+        validate=validate.Range(1, MAX_WORKERS),
+        metadata={
+            "description": "Split the search into so many parts, which idle workers may take: "
+            "sooner done by `iterations` or `level`, more thought by `seconds`. The answer depends "
+            "on the number of parts, not on who takes them.",
+            "default": 1,
+        },
     )
 
     @validates_schema
@@ -152,7 +163,8 @@ class Candidate(AnswerSchema):
 class Search(AnswerSchema):
     """What was spent on the answer, and what repeats it."""
 
-    iterations = Whole(metadata={"description": "Rounds of the tree search."})
+    iterations = Whole(metadata={"description": "Rounds of the tree search, all parts together."})
+    workers = Whole(metadata={"description": "Parts that the search was made of."})
     fresh_worlds = Whole(
         metadata={"description": "Deals of the unseen cards that each leading action was tried on."}
     )
