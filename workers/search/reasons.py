@@ -1,12 +1,13 @@
-"""Why a move: a code with values and an English sentence, made of what the samples showed.
+"""Why a move: a code with values and English sentences, made of what the samples showed.
 
-Nothing is said that the samples do not hold; a sentence names the two or three facts that weigh
-most."""
+Nothing is said that the samples do not hold. The sentences are those of `service/games/reasons.py`,
+which makes them again in other languages from the code and the values."""
 
 from typing import Any
 
+from service.games.reasons import reason_sentences
 from service.rules import deal as rules
-from service.rules.cards import names_of
+from service.rules.notation import action_to_json
 from service.rules.score import points
 from service.rules.view import SeatView
 from workers.search import evaluate
@@ -25,54 +26,7 @@ def reason_for(view: SeatView, sample: MoveSamples) -> dict[str, Any]:
         "ends_within_round": round(sample.mean(evaluate.SHORT), 2),
         "next_takes_it": round(sample.mean(evaluate.TAKEN), 2),
     }
-    code, text = _SENTENCES[action.type](action, values)
-    return {"code": code, "values": values, "text": text + _outlook(values)}
-
-
-def _outlook(values: dict[str, Any]) -> str:
-    return (
-        f" Your side goes out in {values['goes_out']:.0%} of the samples,"
-        f" the other in {values['they_go_out']:.0%}; {values['left_in_hand']:.0f}"
-        " points stay in your side's hands on average."
-    )
-
-
-def _draw(_action: rules.Action, _values: dict[str, Any]) -> tuple[str, str]:
-    return "draw_stock", "Draws an unknown card and leaves the pile as it is."
-
-
-def _take(action: rules.Action, _values: dict[str, Any]) -> tuple[str, str]:
-    return (
-        "take_discards",
-        f"Takes the discard pile from {names_of(action.cards)[0]}, which goes to the table now.",
-    )
-
-
-def _meld(action: rules.Action, values: dict[str, Any]) -> tuple[str, str]:
-    return "meld", f"Lays {values['lays']} points as a meld: {' '.join(names_of(action.cards))}."
-
-
-def _lay_off(action: rules.Action, values: dict[str, Any]) -> tuple[str, str]:
-    return "lay_off", f"Lays off {' '.join(names_of(action.cards))} for {values['lays']} points."
-
-
-def _discard(action: rules.Action, values: dict[str, Any]) -> tuple[str, str]:
-    card = names_of(action.cards)[0]
-    return (
-        "discard",
-        f"Throws {card}; the next player takes it in {values['next_takes_it']:.0%} of the samples.",
-    )
-
-
-def _pass(_action: rules.Action, _values: dict[str, Any]) -> tuple[str, str]:
-    return "pass", "Takes nothing and leaves the turn."
-
-
-_SENTENCES = {
-    rules.DRAW_STOCK: _draw,
-    rules.TAKE_DISCARDS: _take,
-    rules.LAY_MELD: _meld,
-    rules.LAY_OFF: _lay_off,
-    rules.DISCARD: _discard,
-    rules.PASS: _pass,
-}
+    shown = action_to_json(action)
+    code = shown["type"]
+    text = " ".join(reason_sentences(code, values, shown))
+    return {"code": code, "values": values, "text": text}
