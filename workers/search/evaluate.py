@@ -95,10 +95,11 @@ def play_sample(world, nodes, node, code, scratch, weights, rng):
     while world.phase != OVER:
         if world.phase == DRAW and world.turn != before:
             before = world.turn
-            if before == (seat + 2) & 3 and thrown >= 0 and find_in_pile(world, thrown) < 0:
-                taken = 1
             if before == seat:
                 short = 0
+            is_after_next = before == (seat + 2) & 3 and short == 1
+            if is_after_next and thrown >= 0 and find_in_pile(world, thrown) < 0:
+                taken = 1
         node = follow_tree(nodes, node, world, scratch)
         if node == 0:
             play_turn(world, weights, rng)
