@@ -4,7 +4,7 @@ The search notes code and values, and these sentences in English; whoever reads 
 them made again in their own language. Nothing here looks at a game.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.sentences import Sentence, Share
@@ -25,6 +25,17 @@ _OUTLOOK = Sentence(
     "Your team goes out in {goes_out} of the samples, the other in {they_go_out}; points left in "
     "your team's hands, on average: {left_in_hand}."
 )
+_SOON = Sentence("The deal ends before your next turn in {ends_within_round} of the samples.")
+_NEEDS = Sentence(
+    "To win the game your team must win this last deal by at least {needs}; the chance of that is "
+    "{wins}."
+)
+_SPARES = Sentence(
+    "Your team wins the game unless it loses this last deal by more than {spares}; the chance of "
+    "winning is {wins}."
+)
+SOON = 0.05
+"""A deal that ends within the round less often than this goes without saying."""
 _SOLVED = Sentence(
     "Solved to the end of the deal: the stock is empty and {worlds} distributions of the cards are "
     "possible."
@@ -60,4 +71,22 @@ def reason_sentences(
         they_go_out=Share(values["they_go_out"]),
         left_in_hand=left,
     )
-    return first, outlook
+    return first, outlook, *_soon(values), *_needs(values)
+
+
+def _soon(values: Mapping[str, Any]) -> Iterator[Sentence]:
+    if values["ends_within_round"] >= SOON:
+        yield Sentence(_SOON, ends_within_round=Share(values["ends_within_round"]))
+
+
+def _needs(values: Mapping[str, Any]) -> Iterator[Sentence]:
+    """Tell what the deal must bring, in the last one; `needs` is the least margin that wins."""
+    needs = values.get("needs")
+    if needs is not None:
+        wins = Share(values["wins"])
+        is_behind = needs > 0
+        yield (
+            Sentence(_NEEDS, needs=needs, wins=wins)
+            if is_behind
+            else Sentence(_SPARES, spares=-needs, wins=wins)
+        )

@@ -26,6 +26,11 @@ def reason_for(view: SeatView, sample: MoveSamples) -> dict[str, Any]:
         "ends_within_round": round(sample.mean(evaluate.SHORT), 2),
         "next_takes_it": round(sample.mean(evaluate.TAKEN), 2),
     }
+    if view.number == view.deals:
+        team = view.turn % 2
+        # The least margin of this deal that wins the game (R32).
+        values["needs"] = view.scores[1 - team] - view.scores[team] + 1
+        values["wins"] = round(sample.mean(evaluate.WIN), 2)
     shown = action_to_json(action)
     code = shown["type"]
     text = " ".join(reason_sentences(code, values, shown))

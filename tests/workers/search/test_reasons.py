@@ -160,3 +160,23 @@ def test_a_reason_states_what_was_counted() -> None:
             ):
                 assert values[name] == pytest.approx(sample.sums[column] / SAMPLES, abs=0.051)
     assert {"draw_stock", "take_discards", "meld", "discard"} <= stated
+
+
+@pytest.mark.parametrize(
+    ("scores", "needs"), [((40, 90), 51), ((90, 40), -49), ((40, 40), 1)], ids=str
+)
+def test_in_the_last_deal_a_reason_states_what_the_team_needs(scores, needs) -> None:
+    """The least margin that wins, and how often the samples have it."""
+    deal = next(deal for deal in positions(40, first_seed=500) if deal.turn % 2 == 0)
+    search = Search(view_deal(deal, deal.turn, 2, 2, scores), "needs", ITERATIONS)
+    search.run(ITERATIONS)
+    (sample,) = search.sample([search.ranking()[0].code], SAMPLES)
+
+    values = reason_for(search.view, sample)["values"]
+
+    assert needs == values["needs"]
+    margins = np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1)
+    assert ((margins >= needs) == (win_chances(search.view) == 1)).all()
+    assert values["wins"] == pytest.approx(sample.mean(evaluate.WIN), abs=0.006)
+    first_deal = reason_for(view_deal(deal, deal.turn, 1, 2, (0, 0)), sample)["values"]
+    assert "needs" not in first_deal
