@@ -3,7 +3,6 @@
 from flask import Response
 
 from service.api.games import replayed_header
-from service.api.reading import expected_version
 from service.api.request_errors import Malformed
 from service.api.resource import Answers, Body, Call, Resource, etag_of, json_answer
 from service.api.schemas.actions import Action, ActionLog, LegalActions
@@ -73,7 +72,7 @@ def play(call: Call, game_id: str) -> Response:
     `Idempotency-Key`, so that a repeated request plays once. What the rules refuse changes
     nothing; the refusal names the rule and lists the legal actions."""
     seat = take_seat(call)
-    version = expected_version(call.request)
+    version = call.expected_version
     if call.query["dry_run"]:
         judged = judge_action(call.house, call.caller, game_id, seat, call.body, version)
         body = {"dry_run": True, "action": judged.action, "game": judged.game}

@@ -54,8 +54,12 @@ SECURITY_SCHEMES: dict[str, dict[str, str]] = {
 REQUEST_HEADERS: dict[str, dict[str, Any]] = {
     "If-Match": {
         "description": "The version that you have seen, in quotes. With another version than the "
-        "game's the answer is 412, with the fresh game.",
-        "schema": {"type": "string", "pattern": '^"[0-9]{1,9}"$', "examples": ['"12"']},
+        "game's the answer is 412, with the fresh game. `*`: whatever it is.",
+        "schema": {
+            "type": "string",
+            "pattern": r'^(\*|(W/)?"[0-9]{1,9}")$',
+            "examples": ['"12"'],
+        },
     },
     "If-None-Match": {
         "description": "The version that you have, in quotes: 304 if the game still has it.",

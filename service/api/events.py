@@ -6,7 +6,6 @@ import orjson
 from flask import Response
 
 from service.api.observing import Metrics
-from service.api.reading import last_event_id
 from service.api.resource import Answers, Call, Resource
 from service.api.schemas.actions import StreamEvent
 from service.api.schemas.queries import EventsQuery
@@ -47,7 +46,7 @@ def stream(call: Call, game_id: str) -> Response:
     `game_finished` should not come again. Each 15 seconds without an event there is a comment. The
     hand and the cards drawn are shown as in `getGame`. The stream may end before the game does:
     after an hour, when the service restarts, or when the token is replaced."""
-    last_seen = last_event_id(call.request)
+    last_seen = call.last_event_id
     if last_seen is None:
         last_seen = call.query.get("last_event_id")
     follower = Follower(call.caller, game_id, call.query.get("seat"), last_seen)

@@ -24,7 +24,13 @@ from service.api.document import ANSWER_HEADERS, PATH_FIELDS
 from service.api.forcing import FORCE_HEADER, force_problem
 from service.api.limiting import take_from_bucket
 from service.api.observing import Metrics
-from service.api.reading import read_body, read_query, request_key
+from service.api.reading import (
+    expected_version,
+    last_event_id,
+    read_body,
+    read_query,
+    request_key,
+)
 from service.api.schemas.queries import NoQuery
 from service.config import Settings
 from service.games.access import PLAY, Caller
@@ -63,18 +69,21 @@ def parts() -> Parts:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as read: who calls, and the query and the body as their schemas give them."""
+    """A request as read: who calls, the query and the body as their schemas give them, and the
+    headers that the operation declares.
+    """
 
     request: Request
     parts: Parts
     caller: Caller
     query: dict[str, Any]
     body: dict[str, Any]
-
-    @property
-    def key(self) -> RequestKey | None:
-        """The request's idempotency key; raises Malformed."""
-        return request_key(self.request, self.caller)
+    key: RequestKey | None = None
+    """Of `Idempotency-Key`."""
+    expected_version: int | None = None
+    """Of `If-Match`."""
+    last_event_id: int | None = None
+    """Of `Last-Event-ID`."""
 
     @property
     def house(self) -> House:
@@ -146,6 +155,7 @@ class Resource(Blueprint):  # type: ignore[misc]
                 view,
                 query(),
                 body,
+                headers,
                 statuses,
                 is_open=not callers,
                 scope=scope,
@@ -233,6 +243,7 @@ def _door(
     view: View,
     query: Schema,
     body: Body | None,
+    headers: Container[str],
     statuses: Container[int],
     *,
     is_open: bool,
@@ -244,6 +255,9 @@ def _door(
     is_optional = body is not None and body.is_optional
     size = 1 if body is None else body.size
     no_query = query.load({})
+    has_key, has_version, has_event = (
+        name in headers for name in ("Idempotency-Key", "If-Match", "Last-Event-ID")
+    )
 
     @functools.wraps(view)
     def door(**path: Any) -> Response:
@@ -266,7 +280,17 @@ def _door(
         content = (
             {} if body_schema is None else read_body(asked, body_schema, is_optional=is_optional)
         )
-        return view(Call(asked, found, caller, fields, content), **path)
+        call = Call(
+            asked,
+            found,
+            caller,
+            fields,
+            content,
+            request_key(asked, caller) if has_key else None,
+            expected_version(asked) if has_version else None,
+            last_event_id(asked) if has_event else None,
+        )
+        return view(call, **path)
 
     return door
 

@@ -4,7 +4,6 @@ from flask import Response
 
 from service.api.auth import LOCAL
 from service.api.games import replayed_header
-from service.api.reading import expected_version
 from service.api.resource import Answers, Body, Call, Resource, etag_of, json_answer
 from service.api.schemas.games import ChangedGame, JoinedSeat, JoinRequest, SeatBotRequest
 from service.games.hosting import join_game
@@ -74,8 +73,7 @@ def seat_a_bot(call: Call, game_id: str, seat: int) -> Response:
     take it back. The app can also put a bot on an open seat, or change a bot's level. A turn that
     has been begun is played on."""
     level = call.body.get("level", DEFAULT_LEVEL)
-    version = expected_version(call.request)
-    outcome = seat_bot(call.house, call.caller, game_id, seat, level, version)
+    outcome = seat_bot(call.house, call.caller, game_id, seat, level, call.expected_version)
     return json_answer(outcome.body, 200, {"ETag": etag_of(outcome.body["game"])})
 
 
@@ -92,6 +90,5 @@ def take_seat_back(call: Call, game_id: str, seat: int) -> Response:
 
     A person's seat, by its owner or the app, in the middle of a turn too. A seat that the clock
     handed over needs no taking back: whatever action its owner sends does it."""
-    version = expected_version(call.request)
-    outcome = take_back(call.house, call.caller, game_id, seat, version)
+    outcome = take_back(call.house, call.caller, game_id, seat, call.expected_version)
     return json_answer(outcome.body, 200, {"ETag": etag_of(outcome.body["game"])})

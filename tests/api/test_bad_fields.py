@@ -276,6 +276,48 @@ def test_junk_in_any_header_is_no_fault_of_ours(api: ApiClient, name: str) -> No
         assert 400 <= answer.status < 500
 
 
+def read_headers() -> list[tuple[str, str, str]]:
+    """Return (method, path, name) of each header in the document that has a pattern."""
+    patterned = {
+        name
+        for name, parameter in document()["components"]["parameters"].items()
+        if "pattern" in parameter["schema"]
+    }
+    return [
+        (method.upper(), path, name)
+        for path, item in document()["paths"].items()
+        for method, operation in item.items()
+        if method != "parameters"
+        for parameter in operation.get("parameters", [])
+        if (name := parameter.get("$ref", "").rpartition("/")[2]) in patterned
+    ]
+
+
+JUNK_HEADERS = {
+    "Idempotency-Key": ("", " ", "two words", "\xe9", "x" * 256),
+    "If-Match": ("", "1", '"x"', '"1", "2"', '"-1"', '"1234567890"', 'W/"1'),
+    "Last-Event-ID": ("x", "-1", "1.0", "1234567890", '"1"', "\xb2"),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "name"), read_headers())
+def test_a_header_that_is_none_is_refused(
+    api: ApiClient, method: str, path: str, name: str
+) -> None:
+    """422 that names it, wherever the document has it; also where nothing would be done with it."""
+    filled = fill(path, Table(api))
+    body = next((b for m, p, b in bodies() if (m, p) == (method, path)), {})
+    raw = None if method in ("GET", "DELETE") or path.endswith("/token") else json.dumps(body)
+    paths = [filled, f"{filled}?dry_run=true"] if path.endswith("/actions") else [filled]
+    for text in JUNK_HEADERS[name]:
+        for asked in paths:
+            headers = {name: text} if raw is None else {**JSON, name: text}
+            sent = None if raw is None else raw.encode()
+            answer = api.send(method, asked, raw=sent, headers=headers)
+            assert answer.status == 422, (text, answer.raw)
+            assert [error["field"] for error in answer.json["errors"]] == [name]
+
+
 HEADER_TEXT = st.text(
     st.characters(codec="latin-1", exclude_characters="\r\n\0"), max_size=40
 ) | st.from_regex(r"\A[0-9+\-_.eE xn]{1,30}\Z")
