@@ -60,7 +60,7 @@ class AppCaller:
     @property
     def name(self) -> str:
         """A name for logs and for keeping callers' idempotency keys apart."""
-        return f"app:{self.app}"
+        return f"{'test' if self.is_test else 'app'}:{self.app}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,9 +90,18 @@ def make_hook(house: House, scope: str, asked: dict[str, Any], field: str) -> Ho
     return Hook(scope, url, secret, tuple(asked.get("events") or EVENTS), house.now())
 
 
+def hook_owner(app: str, *, is_test: bool) -> str:
+    """Return under which name the hook of an app is kept. That of its test keys is another one,
+    told of the sandbox alone: no app's name has a slash.
+    """
+    return f"{app}/test" if is_test else app
+
+
 def is_told_of(house: House, game: Game) -> bool:
     """Tell whether anybody is told of the game; of an app's hook what was so some seconds ago."""
-    return "webhook" in game.extra or house.store.has_webhook(game.app)
+    return "webhook" in game.extra or house.store.has_webhook(
+        hook_owner(game.app, is_test=game.is_sandbox)
+    )
 
 
 def hooks_of(house: House, game: Game) -> list[Hook]:
@@ -100,7 +109,7 @@ def hooks_of(house: House, game: Game) -> list[Hook]:
     found = []
     if "webhook" in game.extra:
         found.append(hook_from_json("game", game.extra["webhook"]))
-    stored = house.store.webhook(game.app)
+    stored = house.store.webhook(hook_owner(game.app, is_test=game.is_sandbox))
     if stored is not None:
         found.append(hook_from_json("app", stored))
     return found

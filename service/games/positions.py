@@ -20,7 +20,6 @@ from service.sentences import Sentence
 
 POSITION = "position"
 """Kind of task; the first letter begins their ids."""
-SCOPE_PREFIX = "app-"
 POSITION_JOB = "workers.jobs.advise_on_positions"
 MOST_POSITIONS = 100
 MOST_SECONDS = 60.0
@@ -77,15 +76,17 @@ def ask_position_hints(
         POSITION_JOB,
         arguments,
         key,
-        app=scope.removeprefix(SCOPE_PREFIX),
+        app=scope.partition("-")[2],
     )
 
 
 def scope_of(caller: Caller) -> str:
-    """Return the scope of an app's tasks, which is no game's id; raises NotAllowed."""
+    """Return the scope of an app's tasks, which is no game's id; its test keys have their own.
+
+    Raises NotAllowed."""
     if not isinstance(caller, AppCaller):
         raise NotAllowed(Sentence("Advice on positions takes an app key."))
-    return f"{SCOPE_PREFIX}{caller.app}"
+    return f"{'test' if caller.is_test else 'app'}-{caller.app}"
 
 
 def check_cost(budget: dict[str, Any], count: int) -> None:

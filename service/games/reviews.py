@@ -5,7 +5,7 @@ there is none before the end (R33). How it is computed stands in `workers/review
 
 from typing import Any
 
-from service.games.access import Caller, viewer_for
+from service.games.access import Caller, admit, viewer_for
 from service.games.advice import UNDER_WAY, load_task, start_task
 from service.games.changing import Outcome, load_game
 from service.games.errors import Conflict, TaskExpired, TaskNotFound
@@ -117,8 +117,10 @@ def read_review(house: House, caller: Caller, game_id: str) -> dict[str, Any]:
 
 def cancel_review(house: House, caller: Caller, game_id: str) -> dict[str, Any]:
     """Stop the game's review; returns it as it then is. Raises Conflict when it has ended
-    otherwise.
+    otherwise, NotAllowed for a spectator.
     """
+    # Who only looks on may ask for it and read it, as all may, but not end what others wait for.
+    admit(load_game(house, game_id), caller)
     document = read_review(house, caller, game_id)
     document = house.store.cancel_task(game_id, REVIEW, document["id"]) or document
     if document["status"] != "cancelled":

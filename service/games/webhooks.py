@@ -20,6 +20,7 @@ from service.games.errors import GameNotFound, NotAllowed, WebhookNotFound
 from service.games.hooks import (
     Hook,
     hook_from_json,
+    hook_owner,
     hooks_of,
     make_hook,
 )
@@ -55,17 +56,17 @@ def set_webhook(
     """Set the hook of an app, in place of the one before; return it, with its secret if that was
     made here, and whether there was none before. Raises NotAllowed, InvalidRequest.
     """
-    app = _app_of(caller)
+    owner = _owner_for(caller)
     hook = make_hook(house, "app", {"url": url, "secret": secret, "events": events}, "")
-    is_new = house.store.webhook(app) is None
-    house.store.set_webhook(app, hook.to_json())
+    is_new = house.store.webhook(owner) is None
+    house.store.set_webhook(owner, hook.to_json())
     shown = webhook_to_json(hook)
     return ({**shown, "secret": hook.secret} if secret is None else shown), is_new
 
 
 def read_webhook(house: House, caller: Caller) -> dict[str, Any]:
     """Return an app's hook without its secret; raises WebhookNotFound, NotAllowed."""
-    stored = house.store.webhook(_app_of(caller))
+    stored = house.store.webhook(_owner_for(caller))
     if stored is None:
         raise WebhookNotFound
     return webhook_to_json(hook_from_json("app", stored))
@@ -73,16 +74,16 @@ def read_webhook(house: House, caller: Caller) -> dict[str, Any]:
 
 def drop_webhook(house: House, caller: Caller) -> None:
     """Take an app's hook away; what was not delivered yet never is. Raises WebhookNotFound."""
-    app = _app_of(caller)
-    if house.store.webhook(app) is None:
+    owner = _owner_for(caller)
+    if house.store.webhook(owner) is None:
         raise WebhookNotFound
-    house.store.set_webhook(app, None)
+    house.store.set_webhook(owner, None)
 
 
-def _app_of(caller: Caller) -> str:
+def _owner_for(caller: Caller) -> str:
     if not isinstance(caller, AppCaller):
         raise NotAllowed(Sentence("Webhooks take an app key."))
-    return caller.app
+    return hook_owner(caller.app, is_test=caller.is_test)
 
 
 def webhook_to_json(hook: Hook) -> dict[str, Any]:
