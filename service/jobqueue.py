@@ -92,18 +92,6 @@ class RqQueue:
             origin = self._connection.hget(f"rq:job:{job_id}", "origin")
             return origin is not None and self._is_alive(as_text(origin), job_id)
 
-    def depths(self) -> dict[str, int]:
-        """Return how many jobs wait, by queue, for every queue that ever had one."""
-        with store_errors():
-            queue_keys = sorted(map(as_text, self._connection.smembers(_ALL_QUEUES)))
-            pipeline = self._connection.pipeline(transaction=False)
-            for key in queue_keys:
-                pipeline.llen(key)
-            lengths = pipeline.execute()
-        names = [key.removeprefix("rq:queue:") for key in queue_keys]
-        return dict(zip(names, lengths, strict=True))
-
-    def ping(self) -> None:
     def take_back(self, queue: str, job_id: str) -> bool:
         """Take a job that still waits off `queue`; tell whether it was there. Redis hands it either
         to a worker or to the caller.
@@ -122,6 +110,18 @@ class RqQueue:
             return found
         return None
 
+    def depths(self) -> dict[str, int]:
+        """Return how many jobs wait, by queue, for every queue that ever had one."""
+        with store_errors():
+            queue_keys = sorted(map(as_text, self._connection.smembers(_ALL_QUEUES)))
+            pipeline = self._connection.pipeline(transaction=False)
+            for key in queue_keys:
+                pipeline.llen(key)
+            lengths = pipeline.execute()
+        names = [key.removeprefix("rq:queue:") for key in queue_keys]
+        return dict(zip(names, lengths, strict=True))
+
+    def ping(self) -> None:
         """Return when the queue answers; raises StoreUnavailable."""
         with store_errors():
             self._connection.ping()

@@ -33,7 +33,6 @@ from service.games.seats import hand_over
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
 from service.sentences import Sentence
-from service.tracing import span
 from workers.bots.base import Budget
 from workers.bots.registry import BOTS
 from workers.hints import search_part, write_hint, write_hints
@@ -202,19 +201,16 @@ def give_hint(
         save=lambda current: here.store.save_task(scope, HINT, task_id, current, here.hint_ttl_s),
         now=here.now,
         clock=time.monotonic,
+        desk=Desk(here.queue, scope, HINT, task_id),
     )
     if finished["status"] in ("done", "failed"):
         tell_of_hint(here, finished)
-        desk=Desk(here.queue, scope, HINT, task_id),
     search = finished["search"] or {}
     here.store.count(searched("hint", search.get("iterations", 0)))
     log.info("hint_given", task=task_id, scope=scope, status=finished["status"], **search)
     return {"status": finished["status"]}
 
 
-def advise_on_positions(
-    scope: str, task_id: str, views: list[dict[str, Any]], budget: dict[str, Any]
-) -> dict[str, Any]:
 def search_for_part(
     scope: str, kind: str, task_id: str, view: dict[str, Any], seed: str, budget: dict[str, Any]
 ) -> dict[str, Any] | None:
@@ -231,6 +227,9 @@ def search_for_part(
     return None if found is None else {"moves": ranking_to_json(found)}
 
 
+def advise_on_positions(
+    scope: str, task_id: str, views: list[dict[str, Any]], budget: dict[str, Any]
+) -> dict[str, Any]:
     """Search for advice on each of `views` in turn, as `give_hint` does on one; keep the results
     and the progress of all in the task's document.
     """
@@ -248,10 +247,10 @@ def search_for_part(
         ),
         now=here.now,
         clock=time.monotonic,
+        desk=Desk(here.queue, scope, POSITION, task_id),
     )
     searches = [hint.get("search") or {} for hint in finished["hints"] or [finished]]
     here.store.count(searched("position", sum(each.get("iterations", 0) for each in searches)))
-        desk=Desk(here.queue, scope, POSITION, task_id),
     log.info("positions_advised", task=task_id, scope=scope, status=finished["status"])
     return {"status": finished["status"]}
 
