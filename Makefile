@@ -4,6 +4,8 @@ SHELL := /bin/sh
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
+# For awk: the pins of the second file that are not in the first.
+UNSEEN := NR == FNR { if (/^[a-z]/) seen[$$1] = 1; next } /^[a-z]/ { keep = !($$1 in seen) } keep
 PYTHON ?= python3
 PYTEST_ARGS ?=
 VENV := .venv
@@ -86,16 +88,19 @@ clients: $(CLIENTS)/.stamp ## Generate clients from openapi.yaml, compile them, 
 constraints: $(LOCK)/.stamp ## Pin all parts anew; UPGRADE=--upgrade takes the newest that fit
 	cp constraints.txt $(LOCK)/all.txt
 	$(LOCK)/bin/uv pip compile $(COMPILE) $(UPGRADE) pyproject.toml \
-		--extra plots --group dev --group build -o $(LOCK)/all.txt
-	rm -f $(LOCK)/runtime.txt
+		--extra plots --extra traces --group dev --group build -o $(LOCK)/all.txt
+	rm -f $(LOCK)/runtime.txt $(LOCK)/image.txt
 	$(LOCK)/bin/uv pip compile $(COMPILE) pyproject.toml \
 		--group build --constraint $(LOCK)/all.txt -o $(LOCK)/runtime.txt
+	$(LOCK)/bin/uv pip compile $(COMPILE) pyproject.toml \
+		--extra traces --group build --constraint $(LOCK)/all.txt -o $(LOCK)/image.txt
 	{ echo '# Every part, pinned, with the hashes of all its files. Written by `make constraints`.'; \
 		echo '# ---- runtime: what the service needs'; \
 		cat $(LOCK)/runtime.txt; \
+		echo '# ---- traces: what the image has besides'; \
+		awk '$(UNSEEN)' $(LOCK)/runtime.txt $(LOCK)/image.txt; \
 		echo '# ---- development: what tests, checks and plots need besides'; \
-		awk 'NR == FNR { if (/^[a-z]/) seen[$$1] = 1; next } \
-			/^[a-z]/ { keep = !($$1 in seen) } keep' $(LOCK)/runtime.txt $(LOCK)/all.txt; \
+		awk '$(UNSEEN)' $(LOCK)/image.txt $(LOCK)/all.txt; \
 	} > constraints.txt
 
 clean: ## Remove the environment and all caches; the games in .data stay
@@ -117,10 +122,10 @@ $(VENV)/.made-stamp:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-# constraints.txt has two sections; the service needs the first one only.
+# constraints.txt has three sections; the service needs the first one only.
 $(VENV)/.run-stamp: constraints.txt pyproject.toml $(VENV)/.made-stamp
 	@echo "installing the parts of the service"
-	@sed '/^# ---- development/,$$d' constraints.txt > $(VENV)/runtime.txt
+	@sed '/^# ---- traces/,$$d' constraints.txt > $(VENV)/runtime.txt
 	@$(PIP_INSTALL) --require-hashes -r $(VENV)/runtime.txt
 	@$(PIP_INSTALL) --no-build-isolation --no-index --editable .
 	@touch $@

@@ -33,6 +33,7 @@ from service.api.cors import allow_origins
 from service.api.document import make_document
 from service.api.figures import FiguresCollector
 from service.api.limiting import limits_of, show_limits
+from service.api.metrics_port import keep_metrics_apart
 from service.api.observing import Metrics, observe_requests
 from service.api.problem import register_problems
 from service.api.resource import Parts
@@ -150,6 +151,7 @@ def create_app(
         monotonic=monotonic,
     )
     observe_requests(app, metrics)
+    keep_metrics_apart(app, settings.metrics_port)
     # What is registered later is run earlier: these two add to what the others have put on.
     allow_origins(app, settings.cors_origins)
     show_limits(app)

@@ -15,6 +15,7 @@ import secrets
 import shlex
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -73,17 +74,18 @@ def run(port: int, host: str, data_dir: Path, app: str, worker: str) -> None:
         check_port_is_free(host, port)
         Settings.from_env()
         server = None if os.environ.get("REDIS_URL") else RedisServer(data_dir / "redis")
-        env = _environment(os.environ, server)
-        _check_redis(Settings.from_env(env), ours=server is not None)
-        web_url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        supervisor = Supervisor(
-            [_web(app, host, port, web_url, env), *(_worker(worker, queue) for queue in QUEUES)],
-            env=env,
-            server=server,
-            say=_say,
-            when_ready=[f"docs    {web_url}/docs", "Ctrl-C stops everything"],
-        )
-        code = supervisor.run()
+        with tempfile.TemporaryDirectory(prefix="persian-rummy-") as counters:
+            env = _environment(os.environ, server, counters)
+            _check_redis(Settings.from_env(env), ours=server is not None)
+            web = _web(app, host, port, env)
+            supervisor = Supervisor(
+                [web, *(_worker(worker, queue) for queue in QUEUES)],
+                env=env,
+                server=server,
+                say=_say,
+                when_ready=[f"docs    {url_of(host, port)}/docs", "Ctrl-C stops everything"],
+            )
+            code = supervisor.run()
     except (ConfigError, RedisServerError, NotStarted) as error:
         raise click.ClickException(str(error)) from error
     sys.exit(code)
@@ -227,7 +229,16 @@ def check_port_is_free(host: str, port: int) -> None:
             ) from None
 
 
-def _web(app: str, host: str, port: int, url: str, env: Mapping[str, str]) -> Command:
+def url_of(host: str, port: int) -> str:
+    """Return where the service is reached.
+
+    >>> url_of("::1", 8000)
+    'http://[::1]:8000'
+    """
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _web(app: str, host: str, port: int, env: Mapping[str, str]) -> Command:
     # A stream of events would keep a worker for the whole of gunicorn's usual grace.
     return Command(
         name="web",
@@ -236,7 +247,7 @@ def _web(app: str, host: str, port: int, url: str, env: Mapping[str, str]) -> Co
             *("--bind", f"[{host}]:{port}" if ":" in host else f"{host}:{port}"),
             *("--graceful-timeout", "3", app),
         ),
-        about=f"{url} (gunicorn, {env['WEB_CONCURRENCY']} gevent workers)",
+        about=f"{url_of(host, port)} (gunicorn, {env['WEB_CONCURRENCY']} gevent workers)",
         is_ready=lambda: _answers(host, port),
     )
 
@@ -247,9 +258,13 @@ def _worker(command: str, queue: str) -> Command:
     )
 
 
-def _environment(env: Mapping[str, str], server: RedisServer | None) -> dict[str, str]:
-    """Return the environment of the processes: where Redis is, logs for people at a terminal."""
-    child = {"WEB_CONCURRENCY": "2", **env}
+def _environment(
+    env: Mapping[str, str], server: RedisServer | None, counters: str
+) -> dict[str, str]:
+    """Return the environment of the processes: where Redis is, where the web processes count
+    together, logs for people at a terminal.
+    """
+    child = {"WEB_CONCURRENCY": "2", "PROMETHEUS_MULTIPROC_DIR": counters, **env}
     if sys.stderr.isatty():
         child.setdefault("PERSIAN_RUMMY_LOG_FORMAT", "console")
     if server is not None:

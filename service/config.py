@@ -46,7 +46,8 @@ class Settings:
     """Everything that may differ between two installations.
 
     The defaults are those of ``make run``. Each field is read from ``PERSIAN_RUMMY_`` and its name
-    in capitals, but the two URLs, which are read from ``REDIS_URL`` and ``QUEUE_REDIS_URL``.
+    in capitals, but the URLs, which are read from ``REDIS_URL``, ``QUEUE_REDIS_URL`` and
+    ``OTEL_EXPORTER_OTLP_ENDPOINT``.
     """
 
     auth: Auth = "optional"
@@ -130,6 +131,12 @@ class Settings:
     redis_timeout_s: float = 2.0
     """Seconds to wait for Redis before a request is answered 503; 0.05 to 60."""
 
+    metrics_port: int = 0
+    """Port that alone serves ``/metrics``, and nothing else; 0: they are beside the API."""
+
+    otlp_endpoint: str = ""
+    """Where traces are sent, ``http://HOST:PORT``, as OTLP in JSON; empty: there are none."""
+
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
         """Read the settings from ``env`` (by default the process's); an empty variable is not set.
@@ -153,6 +160,7 @@ class Settings:
         shown = asdict(self)
         shown["redis_url"] = without_password(self.redis_url)
         shown["queue_redis_url"] = without_password(self.queue_redis_url)
+        shown["otlp_endpoint"] = without_password(self.otlp_endpoint)
         shown["cors_origins"] = list(self.cors_origins)
         return shown
 
@@ -280,6 +288,18 @@ def _redis_url(variable: str, text: str) -> str:
     return text
 
 
+def _http_url(variable: str, text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        # Asking for the port is what checks it.
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment:
+        raise ConfigError(variable, text, "http://HOST:PORT or https://HOST:PORT", secret=True)
+    return text
+
+
 def _origins(variable: str, text: str) -> tuple[str, ...]:
     origins = tuple(item.strip() for item in text.split(",") if item.strip())
     for origin in origins:
@@ -296,7 +316,11 @@ def _text(variable: str, text: str) -> str:
     return text
 
 
-_URL_VARIABLES = {"redis_url": "REDIS_URL", "queue_redis_url": "QUEUE_REDIS_URL"}
+_URL_VARIABLES = {
+    "redis_url": "REDIS_URL",
+    "queue_redis_url": "QUEUE_REDIS_URL",
+    "otlp_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",
+}
 
 _TTL = _whole(1, 10 * 365 * DAY_S)
 
@@ -327,4 +351,6 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "numba_cache_dir": _text,
     "wait_replicas": _whole(0, 9),
     "redis_timeout_s": _number(0.05, 60),
+    "metrics_port": _whole(0, 65535),
+    "otlp_endpoint": _http_url,
 }

@@ -62,8 +62,15 @@ class Logger(glogging.Logger):
 logger_class = Logger
 
 
-def on_starting(_server: Any) -> None:
-    """Empty the folder of the workers' counters: those of the last run count no more."""
+def on_starting(server: Any) -> None:
+    """Listen on the port of `/metrics` as well, where it has one, and empty the folder of the
+    workers' counters: those of the last run count no more.
+    """
+    port = Settings.from_env().metrics_port
+    if port:
+        # Here, and not in `bind`, which the command line replaces.
+        first = server.cfg.bind[0]
+        server.cfg.set("bind", [*server.cfg.bind, f"{first.rpartition(':')[0]}:{port}"])
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,7 @@ from structlog.contextvars import get_contextvars
 from service.games.errors import QueueFull
 from service.store.errors import store_errors
 from service.store.redis_store import load_script
+from service.tracing import carry, span
 
 DEAD_AFTER_S = 3.0
 """Three missed signs of life."""
@@ -40,6 +41,16 @@ FAILURE_TTL_S = 3600
 """How long a failed job can be looked at; its id is free at once."""
 _JOB_ID = re.compile(r"[A-Za-z0-9_-]+")
 _ALL_QUEUES = "rq:queues"
+
+
+def job_attributes(queue: str, job: str, job_id: str) -> dict[str, str]:
+    """Return what spans tell of a job: never its arguments."""
+    return {
+        "messaging.system": "rq",
+        "messaging.destination.name": queue,
+        "messaging.message.id": job_id,
+        "code.function.name": job,
+    }
 
 
 class RqQueue:
@@ -70,12 +81,13 @@ class RqQueue:
     def enqueue(self, queue: str, job: str, job_id: str, arguments: Mapping[str, Any]) -> bool:
         """Put a job on `queue`; False when one of that id waits or runs and is alive.
 
-        A request id that structlog's context holds goes along in the job's `meta`. Raises
-        ValueError for an id that RQ would not take, QueueFull, StoreUnavailable.
+        A request id that structlog's context holds goes along in the job's `meta`, and so does the
+        trace. Raises ValueError for an id that RQ would not take, QueueFull, StoreUnavailable.
         """
         if not _JOB_ID.fullmatch(job_id):
             raise ValueError(f"{job_id!r} is no job id: letters, digits, _ and - only")
-        with store_errors():
+        attributes = job_attributes(queue, job, job_id)
+        with span(f"send {queue}", "producer", attributes), store_errors():
             if self._connection.llen(self._queue(queue).key) >= self._max_queued_jobs:
                 if self._is_alive(queue, job_id):
                     return False
@@ -146,7 +158,7 @@ class RqQueue:
                 # RQ's own description has all arguments in it, which then stand in the logs.
                 description=job,
                 job_id=job_id,
-                meta={"request_id": request_id} if request_id else {},
+                meta=({"request_id": request_id} if request_id else {}) | carry(),
                 unique=True,
             )
         except DuplicateJobError:

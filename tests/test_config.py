@@ -45,6 +45,10 @@ UNUSABLE = [
     ("PERSIAN_RUMMY_REQUESTS_PER_MINUTE", "1.5"),
     ("PERSIAN_RUMMY_MAX_HINTS", "none"),
     ("PERSIAN_RUMMY_WEBHOOK_ADDRESSES", "private"),
+    ("PERSIAN_RUMMY_METRICS_PORT", "65536"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:port"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://collector:4317"),
 ]
 
 
@@ -90,6 +94,8 @@ def test_every_variable_is_read():
             "PERSIAN_RUMMY_NUMBA_CACHE_DIR": "/var/cache/kernels",
             "PERSIAN_RUMMY_WAIT_REPLICAS": "1",
             "PERSIAN_RUMMY_REDIS_TIMEOUT_S": "0.5",
+            "PERSIAN_RUMMY_METRICS_PORT": "9090",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318",
         }
     )
 
@@ -131,7 +137,8 @@ def test_each_field_can_be_refused_or_takes_any_text():
 def test_a_password_is_neither_shown_nor_in_an_error():
     """public() is logged at the start, and errors are printed."""
     url = "redis://user:pa55@cache:6379/0"
-    settings = Settings.from_env({"REDIS_URL": url})
+    collector = "https://user:pa55@collector:4318"
+    settings = Settings.from_env({"REDIS_URL": url, "OTEL_EXPORTER_OTLP_ENDPOINT": collector})
 
     with pytest.raises(ConfigError) as caught:
         Settings.from_env({"REDIS_URL": "http://user:pa55@cache"})

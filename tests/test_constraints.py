@@ -49,8 +49,11 @@ def test_each_part_has_one_version(python):
 
 
 def test_the_runtime_section_covers_the_projects_dependencies():
-    """`make run` installs that section only; the tests' tools are not in it."""
-    runtime, development = TEXT.split("# ---- development", 1)
+    """`make run` installs that section only, the image the next one too; the tests' tools are in
+    neither.
+    """
+    image, development = TEXT.split("# ---- development", 1)
+    runtime, traces = image.split("# ---- traces", 1)
     runtime_names = {pin.name for pin in pins(runtime)}
     wanted = PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["build"]
 
@@ -58,7 +61,9 @@ def test_the_runtime_section_covers_the_projects_dependencies():
     for text in PROJECT["dependency-groups"]["dev"]:
         name = canonicalize_name(Requirement(text).name)
         assert name in {pin.name for pin in pins(TEXT)}, name
-    assert not runtime_names & {"pytest", "ruff", "mypy", "matplotlib"}
+    for text in PROJECT["project"]["optional-dependencies"]["traces"]:
+        assert canonicalize_name(Requirement(text).name) in {pin.name for pin in pins(traces)}
+    assert not runtime_names & {"pytest", "ruff", "mypy", "matplotlib", "opentelemetry-sdk"}
     assert {"pytest", "ruff", "mypy", "matplotlib"} <= {pin.name for pin in pins(development)}
 
 
@@ -67,6 +72,7 @@ def test_pins_are_within_the_projects_ranges():
     pinned = {pin.name: pin for pin in pins(TEXT)}
     groups = PROJECT["dependency-groups"]
     wanted = PROJECT["project"]["dependencies"] + groups["build"] + groups["dev"]
+    wanted += PROJECT["project"]["optional-dependencies"]["traces"]
 
     for requirement in map(Requirement, wanted):
         (pin,) = pinned[canonicalize_name(requirement.name)].specifier

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from types import SimpleNamespace
 
-from gunicorn.config import KNOWN_SETTINGS
+import pytest
+from gunicorn.config import KNOWN_SETTINGS, Config
 
 from service import gunicorn_conf
 from tests.api.client import memory_app
+
+SERVER = SimpleNamespace(cfg=Config())
+"""gunicorn's arbiter, as far as the hooks look at it."""
 
 
 def test_every_setting_is_one_that_gunicorn_knows():
@@ -24,15 +28,28 @@ def test_every_setting_is_one_that_gunicorn_knows():
     assert {"worker_class", "control_socket_disable", "worker_tmp_dir"} <= ours
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::1]"])
+def test_the_metrics_port_is_listened_on_beside_the_apis(monkeypatch, host):
+    """On the same address, also where the command line gives that."""
+    server = SimpleNamespace(cfg=Config())
+    server.cfg.set("bind", [f"{host}:8000"])
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    monkeypatch.setenv("PERSIAN_RUMMY_METRICS_PORT", "9090")
+
+    gunicorn_conf.on_starting(server)
+
+    assert [(host.strip("[]"), 8000), (host.strip("[]"), 9090)] == server.cfg.address
+
+
 def test_the_counters_of_the_last_run_are_removed(tmp_path, monkeypatch):
     """Each worker writes a file; those left over would be counted again."""
     folder = tmp_path / "metrics"
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(folder))
-    gunicorn_conf.on_starting(None)
+    gunicorn_conf.on_starting(SERVER)
     (folder / "counter_1.db").touch()
     (folder / "gauge_liveall_2.db").touch()
 
-    gunicorn_conf.on_starting(None)
+    gunicorn_conf.on_starting(SERVER)
 
     assert [] == list(folder.iterdir())
 
@@ -71,5 +88,5 @@ def test_without_the_folder_there_is_nothing_to_do(monkeypatch):
     """The hooks are called in every deployment."""
     monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
 
-    gunicorn_conf.on_starting(None)
+    gunicorn_conf.on_starting(SERVER)
     gunicorn_conf.child_exit(None, SimpleNamespace(pid=7))

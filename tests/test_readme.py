@@ -18,6 +18,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 NO_SINGLE_DEFAULT = {
     "QUEUE_REDIS_URL": "as `REDIS_URL`",
     "PERSIAN_RUMMY_CORS_ORIGINS": "none",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "none",
     "PERSIAN_RUMMY_NUMBA_CACHE_DIR": "a cache folder of the user",
 }
 """What the table says instead of a value."""

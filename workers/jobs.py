@@ -33,6 +33,7 @@ from service.games.seats import hand_over
 from service.logs import get_logger
 from service.rules.view import SeatView, view_from_json
 from service.sentences import Sentence
+from service.tracing import span
 from workers.bots.base import Budget
 from workers.bots.registry import BOTS
 from workers.hints import search_part, write_hint, write_hints
@@ -115,7 +116,10 @@ def play_step(
     choice was dropped.
     """
     start = time.monotonic()
-    decision = BOTS[level].decide(view, f"{game_id}:{version}")
+    with span("decide", attributes={"level": level}) as traced:
+        decision = BOTS[level].decide(view, f"{game_id}:{version}")
+        if traced is not None:
+            traced.tell({"iterations": decision.iterations})
     thought_s = time.monotonic() - start
     try:
         outcome = play_for_bot(here, game_id, view.turn, decision.action, version, by)

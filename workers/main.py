@@ -31,8 +31,10 @@ from service.embedded import dying_with_parent
 from service.games.errors import Unavailable
 from service.games.ports import QUEUES as QUEUES
 from service.games.sweeping import sweep_bots, sweep_clocks, sweep_webhooks
+from service.jobqueue import job_attributes
 from service.logs import configure_logs, get_logger
 from service.store.connecting import client_for
+from service.tracing import span, start_tracing, stop_tracing
 from workers.house import house
 from workers.warmup import choose_cache, warm_up
 
@@ -103,8 +105,15 @@ class WarmWorker(SimpleWorker):
             why = "this function is no job"
             self.handle_job_failure(job, queue, exc_string=why, execution=execution)
             return False
-        with bound_contextvars(job_id=job.id, request_id=job.meta.get("request_id")):
-            return bool(super().perform_job(job, queue, execution))
+        attributes = job_attributes(queue.name, function, job.id)
+        with (
+            bound_contextvars(job_id=job.id, request_id=job.meta.get("request_id")),
+            span(f"process {queue.name}", "consumer", attributes, carried=job.meta) as traced,
+        ):
+            is_done = bool(super().perform_job(job, queue, execution))
+            if traced is not None and not is_done:
+                traced.fail("job_failed")
+            return is_done
 
 
 def jobs_of(queue_name: str) -> frozenset[str]:
@@ -124,6 +133,7 @@ def work(queue_name: str, settings: Settings) -> None:
     # The worker of webhooks waits for others and never computes: it loads no kernel.
     is_posting = queue_name == "webhooks"
     seconds = 0.0 if is_posting else warm_up(choose_cache(settings.numba_cache_dir))
+    start_tracing(settings.otlp_endpoint, queue_name)
     log.info("worker_warm", queue=queue_name, seconds=round(seconds, 2), settings=settings.public())
     sweeper = _start_sweeper() if queue_name == "bots" else None
     connection = worker_connection(settings)
@@ -138,6 +148,7 @@ def work(queue_name: str, settings: Settings) -> None:
         if sweeper is not None:
             sweeper.terminate()
             sweeper.wait()
+        stop_tracing()
 
 
 def make_worker(queue_name: str, connection: redis.Redis) -> WarmWorker:
@@ -175,6 +186,7 @@ def sweep(settings: Settings) -> None:
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise SystemExit(0)
 
+    start_tracing(settings.otlp_endpoint, "sweep")
     signal.signal(signal.SIGTERM, stop)
     configure_logs(settings.log_level, settings.log_format)
     while True:

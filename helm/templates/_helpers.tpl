@@ -162,6 +162,14 @@ envFrom:
 env:
   {{- include "rummy.redisEnv" (dict "root" . "use" "state" "variable" "REDIS_URL") | nindent 2 }}
   {{- include "rummy.redisEnv" (dict "root" . "use" "queue" "variable" "QUEUE_REDIS_URL") | nindent 2 }}
+  {{- with .Values.tracing.endpoint }}
+  - name: OTEL_EXPORTER_OTLP_ENDPOINT
+    value: {{ . | quote }}
+  - name: OTEL_TRACES_SAMPLER
+    value: parentbased_traceidratio
+  - name: OTEL_TRACES_SAMPLER_ARG
+    value: {{ $.Values.tracing.sampleRatio | quote }}
+  {{- end }}
 {{- end }}
 
 {{- define "rummy.mounts" -}}

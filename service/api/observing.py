@@ -1,4 +1,5 @@
-"""What is told of each request: an id, a line in the log, counters for Prometheus.
+"""What is told of each request: an id, a line in the log, counters for Prometheus, a span where
+traces are wanted.
 
 Under gunicorn several processes count; with `PROMETHEUS_MULTIPROC_DIR` set they share a folder, and
 any of them answers `/metrics` for all."""
@@ -23,6 +24,7 @@ from prometheus_client.registry import Collector
 
 from service.api.auth import shown_name
 from service.logs import get_logger
+from service.tracing import TRACEPARENT, Span, begin_span
 
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -110,13 +112,17 @@ def observe_requests(app: Flask, metrics: Metrics) -> None:
     """Give every request of `app` an id, and tell of it when it is answered."""
 
     def begin() -> None:
-        # Set before anything that may fail: `end` relies on both.
+        # Set before anything that may fail: `end` relies on them.
         g.began = time.perf_counter()
         given = request.headers.get("X-Request-Id", "")
         g.request_id = given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
         # A kept connection serves several requests in one context.
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=g.request_id)
+        carried = {TRACEPARENT: request.headers.get(TRACEPARENT, "")}
+        g.span = begin_span(request.method, "server", {"request_id": g.request_id}, carried)
+        if g.span is not None:
+            structlog.contextvars.bind_contextvars(trace_id=g.span.trace_id)
 
     def end(answer: Response) -> Response:
         context = g._get_current_object()
@@ -136,7 +142,22 @@ def observe_requests(app: Flask, metrics: Metrics) -> None:
             ms=round(seconds * 1000, 2),
             caller=shown_name(context.get("caller")),
         )
+        if context.span is not None:
+            _end_span(context.span, method, route, status)
         return answer
 
     app.before_request(begin)
     app.after_request(end)
+
+
+def _end_span(span: Span, method: str, route: str, status: int) -> None:
+    span.tell(
+        {
+            "http.request.method": method,
+            "http.route": route,
+            "http.response.status_code": status,
+        }
+    )
+    if status >= 500:
+        span.fail(str(status))
+    span.end(f"{method} {route}")

@@ -24,8 +24,11 @@ NAMES = [file.name for file in CI_FILES]
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
 README = (CHART / "README.md").read_text()
-OWN_PLACE = {"redis_url", "queue_redis_url", "numba_cache_dir"}
-"""Settings that are not in `config`: the URLs come from `redis`, the folder is the image's."""
+OWN_PLACE = {"redis_url", "queue_redis_url", "otlp_endpoint", "numba_cache_dir"}
+"""Settings that are not in `config`: the URLs come from `redis` and `tracing`, the folder is the
+image's."""
+OTHERS_ENV = {"WEB_CONCURRENCY", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"}
+"""What gunicorn and OpenTelemetry read."""
 OTHERS_METRICS = {
     "up": "Prometheus",
     "keda_scaler_metrics_value": "KEDA",
@@ -74,9 +77,7 @@ def test_the_variables_are_those_that_the_code_reads():
             if container["name"] in ("api", "worker"):
                 names = {each["name"] for each in container["env"]}
                 own = {each for each in names if not each.endswith("_PASSWORD")}
-                assert {each for each in own if not each.startswith("KEDA_")} <= read | {
-                    "WEB_CONCURRENCY"
-                }
+                assert {each for each in own if not each.startswith("KEDA_")} <= read | OTHERS_ENV
                 assert {"REDIS_URL", "QUEUE_REDIS_URL"} <= own
 
 
@@ -141,28 +142,56 @@ def test_the_api_is_started_as_the_image_starts_it():
     assert dockerfile_command() == arguments
 
 
-def test_the_port_is_one_everywhere():
-    """The container's, the service's, the probes', the image's."""
-    manifests = charts.rendered("production-values.yaml")
+@pytest.mark.parametrize("name", ["no-keda-values.yaml", "production-values.yaml"])
+def test_the_port_is_one_everywhere(name):
+    """The container's, the service's, the probes', the image's. `/metrics` may have another."""
+    manifests = charts.rendered(name)
     (container,) = pod_specs(manifests)["rummy-persian-rummy-api"]["containers"]
     (service,) = of_kind(manifests, "Service")
-    (ingress,) = of_kind(manifests, "Ingress")
-    (monitor,) = of_kind(manifests, "ServiceMonitor")
-    (port,) = container["ports"]
+    port, *metrics_ports = container["ports"]
 
     assert f"0.0.0.0:{port['containerPort']}" in container["args"]
     assert f"EXPOSE {port['containerPort']}\n" in (ROOT / "Dockerfile").read_text()
     assert port["name"] == service["spec"]["ports"][0]["targetPort"]
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         assert port["name"] == container[probe]["httpGet"]["port"]
-    (path,) = ingress["spec"]["rules"][0]["http"]["paths"]
     name = service["spec"]["ports"][0]["name"]
-    assert {"name": service["metadata"]["name"], "port": {"name": name}} == path["backend"][
-        "service"
-    ]
-    assert name == monitor["spec"]["endpoints"][0]["port"]
+    for ingress in of_kind(manifests, "Ingress"):
+        (path,) = ingress["spec"]["rules"][0]["http"]["paths"]
+        assert {"name": service["metadata"]["name"], "port": {"name": name}} == path["backend"][
+            "service"
+        ]
     labels = service["metadata"]["labels"].items()
-    assert monitor["spec"]["selector"]["matchLabels"].items() <= labels
+    for monitor in of_kind(manifests, "ServiceMonitor"):
+        asked = service["spec"]["ports"][-1]
+        assert asked["name"] == monitor["spec"]["endpoints"][0]["port"]
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= labels
+    assert [each["name"] for each in metrics_ports] == [
+        each["targetPort"] for each in service["spec"]["ports"][1:]
+    ]
+
+
+def test_the_metrics_port_is_prometheus_alone():
+    """With one, an ingress and the callers that the policy names do not reach it."""
+    manifests = charts.rendered("production-values.yaml")
+    (container,) = pod_specs(manifests)["rummy-persian-rummy-api"]["containers"]
+    (settings,) = [
+        each["data"]
+        for each in of_kind(manifests, "ConfigMap")
+        if variable_of("metrics_port") in each["data"]
+    ]
+    (policy,) = [
+        each
+        for each in of_kind(manifests, "NetworkPolicy")
+        if each["metadata"]["name"] == "rummy-persian-rummy-api"
+    ]
+    http, metrics = policy["spec"]["ingress"]
+
+    port = {each["name"]: each["containerPort"] for each in container["ports"]}["metrics"]
+    assert str(port) == settings[variable_of("metrics_port")]
+    assert [{"port": "metrics", "protocol": "TCP"}] == metrics["ports"]
+    assert VALUES["networkPolicy"]["metricsFrom"] == metrics["from"]
+    assert [each for each in metrics["from"] if each in http["from"]] == []
 
 
 def served_routes():

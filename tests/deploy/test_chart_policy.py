@@ -143,7 +143,9 @@ def selects(policy, labels):
 
 
 def test_api_and_workers_reach_redis_and_names_only(manifests):
-    """The only other way out is the webhooks', to public addresses."""
+    """The only other ways out are the webhooks', to public addresses, and the traces' to where
+    they are collected, if they are.
+    """
     policies = of_kind(manifests, "NetworkPolicy")
     for deployment in of_kind(manifests, "Deployment"):
         labels = deployment["spec"]["template"]["metadata"]["labels"]
@@ -156,6 +158,9 @@ def test_api_and_workers_reach_redis_and_names_only(manifests):
         wanted = {"dns", "to-redis"}
         if component == "worker-webhooks":
             wanted |= {"webhooks"}
+        container = deployment["spec"]["template"]["spec"]["containers"][0]
+        if any(each["name"] == "OTEL_EXPORTER_OTLP_ENDPOINT" for each in container.get("env", [])):
+            wanted |= {"traces"}
         assert (set() if component == "redis" else wanted) == ways_out, component
 
 
