@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from tests.bench.figures import percentile, show, show_command
+from tests.bench.processes import children_of, cpu_s, memory_mb
 from tests.e2e.harness import ROOT, Service, free_port, make_table, wait_until
 
 pytestmark = pytest.mark.bench
@@ -183,31 +183,3 @@ def pid_of_web(service: Service) -> int:
     found = service.child("gunicorn")
     assert found is not None
     return found
-
-
-def cpu_s(pids: list[int]) -> float:
-    """Return the processor time that these processes have used."""
-    ticks = 0
-    for pid in pids:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(state[11]) + int(state[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def children_of(parent: int) -> list[int]:
-    """Return the direct children of a process."""
-    return [
-        int(pid)
-        for task in Path(f"/proc/{parent}/task").iterdir()
-        for pid in (task / "children").read_text().split()
-    ]
-
-
-def memory_mb(pid: int) -> tuple[float, float]:
-    """Return resident and private memory of a process, in MB of 10**6 bytes."""
-    sizes: dict[str, int] = {}
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
-        name, kilobytes = line.split()[:2]
-        sizes[name.rstrip(":")] = int(kilobytes)
-    own = sizes["Private_Clean"] + sizes["Private_Dirty"]
-    return sizes["Rss"] * 1024 / 1e6, own * 1024 / 1e6
