@@ -38,9 +38,8 @@ def identify(request: Request, settings: Settings, keys: AppKeys) -> Caller:
         if settings.auth == "required":
             raise NotAuthenticated(Sentence("An app key or a seat token is needed."))
         return LOCAL
-    scheme, _, credentials = given.strip().partition(" ")
-    credentials = credentials.strip()
-    if scheme.lower() != "bearer" or not credentials:
+    scheme, credentials = split_authorization(given)
+    if scheme != "bearer" or not credentials:
         raise NotAuthenticated(Sentence("Send the key or token as: Authorization: Bearer TOKEN"))
     if credentials.startswith(TOKEN_PREFIX):
         return caller_of_token(credentials)
@@ -49,6 +48,16 @@ def identify(request: Request, settings: Settings, keys: AppKeys) -> Caller:
         if key is not None:
             return AppCaller(key.app, key.scopes, key.is_test, key.key_hash)
     raise NotAuthenticated(Sentence("That key or token is not known."))
+
+
+def split_authorization(header: str) -> tuple[str, str]:
+    """Return the scheme, in lower case, and the key or token of an `Authorization` header.
+
+    >>> split_authorization("Bearer  prk_1")
+    ('bearer', 'prk_1')
+    """
+    scheme, _, credentials = header.strip().partition(" ")
+    return scheme.lower(), credentials.strip()
 
 
 def check_scope(caller: Caller, scope: str) -> None:

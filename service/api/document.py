@@ -66,8 +66,10 @@ REQUEST_HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "examples": ['"12"']},
     },
     "Idempotency-Key": {
-        "description": "A text of your own, new for each request. A repeated request with the "
-        "same key and body gets the first answer again and does nothing; with another body: 422.",
+        "description": "A text of your own, new for each request and hard to guess, such as a "
+        "UUID. A repeated request with the same key and body gets the first answer again and does "
+        "nothing; with another body, or by another of your app's keys: 422. Kept for 24 hours, "
+        "encrypted by this text and your credentials.",
         "schema": {
             "type": "string",
             "minLength": 1,

@@ -15,6 +15,7 @@ from gunicorn.http.errors import ParseException
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 
+from service.api.auth import split_authorization
 from service.api.request_errors import EmptyBody, Malformed, NotJson, WrongMediaType
 from service.games.access import Caller
 from service.games.ports import RequestKey
@@ -172,7 +173,8 @@ def last_event_id(request: Request) -> int | None:
 def request_key(request: Request, caller: Caller) -> RequestKey | None:
     """Return the key of the request's `Idempotency-Key`, None without one; raises Malformed.
 
-    The name keeps callers and routes apart; the fingerprint is of all that says what to do."""
+    The name keeps callers and routes apart; the fingerprint is of all that says what to do; the
+    secret is of what the caller alone knows."""
     given = request.headers.get("Idempotency-Key")
     if given is None:
         return None
@@ -182,7 +184,12 @@ def request_key(request: Request, caller: Caller) -> RequestKey | None:
     what = b"\n".join(
         (request.method.encode(), request.path.encode(), request.query_string, read_raw(request))
     )
-    return RequestKey(hashlib.sha256(name.encode()).hexdigest(), hashlib.sha256(what).hexdigest())
+    _, credentials = split_authorization(request.headers.get("Authorization", ""))
+    return RequestKey(
+        hashlib.sha256(name.encode()).hexdigest(),
+        hashlib.sha256(what).hexdigest(),
+        f"{credentials}\n{given}".encode(),
+    )
 
 
 def preferred_wait_s(request: Request) -> int | None:

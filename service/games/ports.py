@@ -9,7 +9,7 @@ and, where the request has a key, the answer to be replayed, all or nothing. No 
 anybody thinks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Document = dict[str, Any]
@@ -31,6 +31,8 @@ class RequestKey:
     """Hash of the caller and the client's key: where the answer is kept."""
     fingerprint: str
     """Hash of the request: method, path and body."""
+    secret: bytes = field(default=b"", repr=False)
+    """What only the caller has; the answer is sealed by it, and it is stored nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Answer:
     """What was answered the first time."""
 
     fingerprint: str
+    """Of the request; empty for an answer that the secret of another one has sealed."""
     body: Document
 
 

@@ -22,7 +22,8 @@ Each write begins the time to live anew, a cancelling excepted. The fields:
 
 - state: `v` version, `s` state, `c` the id of the commit that created the game;
 - log: the id of the commit, 6 bytes, then the entry as `service/games/entries.py` writes it;
-- answers to requests with a key: `f` fingerprint, `b` body (zlib, a task's not), `i` its task's id;
+- answers to requests with a key: `f` fingerprint, `b` body, sealed (`sealing.py`), or `i` the id of
+  the task that was made and `b` its first document, plain;
 - tasks: `d` document, `s` its status, which holds where the document says otherwise.
 
 States, bodies and documents are JSON. A scope is a game's id or another text. The part in braces is

@@ -29,6 +29,7 @@ from service.games.ports import (
     WatchEnded,
 )
 from service.store.keys import task_ids, task_number
+from service.store.sealing import seal, unseal
 
 Value = TypeVar("Value")
 
@@ -70,9 +71,11 @@ class _StoredGame:
 class _StoredAnswer:
     fingerprint: str
     body: bytes
+    is_sealed: bool
 
-    def as_answer(self) -> Answer:
-        return Answer(self.fingerprint, orjson.loads(self.body))
+    def opened_by(self, key: RequestKey) -> Answer:
+        body = unseal(key, self.body) if self.is_sealed else self.body
+        return Answer("", {}) if body is None else Answer(self.fingerprint, orjson.loads(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +140,17 @@ class MemoryStore:
             if game is None:
                 return None
             known = self._answers.get(game_id, key.name) if key else None
-            answer = known.as_answer() if known else None
+            answer = known.opened_by(key) if known and key else None
             return Loaded(game.version, orjson.loads(game.state), answer)
 
     def commit(self, commit: Commit) -> CommitResult:
         """Write everything of `commit` if the stored version is the one before; else nothing."""
-        state, body = orjson.dumps(commit.state), orjson.dumps(commit.answer)
+        state = orjson.dumps(commit.state)
         entry = None if commit.entry is None else write_entry(commit.entry)
         with self._open():
             known = self._answers.get(commit.game_id, commit.key.name) if commit.key else None
-            if known is not None:
-                return CommitResult(is_done=False, answer=known.as_answer())
+            if known is not None and commit.key is not None:
+                return CommitResult(is_done=False, answer=known.opened_by(commit.key))
             game = self._games.get(commit.game_id)
             if (-1 if game is None else game.version) != commit.version - 1:
                 return CommitResult(is_done=False)
@@ -158,7 +161,8 @@ class MemoryStore:
             ttl_s = self._finished_ttl_s if is_over else self._idle_ttl_s
             self._games.put(_StoredGame(commit.version, state, log), ttl_s, commit.game_id)
             if commit.key is not None:
-                answer = _StoredAnswer(commit.key.fingerprint, body)
+                body = seal(commit.key, orjson.dumps(commit.answer))
+                answer = _StoredAnswer(commit.key.fingerprint, body, is_sealed=True)
                 self._answers.put(answer, self._idempotency_ttl_s, commit.game_id, commit.key.name)
             self._changed.notify_all()
             self.count(game_event(commit.version, commit.status))
@@ -236,8 +240,8 @@ class MemoryStore:
         """
         with self._open():
             known = self._answers.get(scope, key.name) if key else None
-            if known is not None:
-                answer = known.as_answer()
+            if known is not None and key is not None:
+                answer = known.opened_by(key)
                 return answer.body["id"], answer
             number = self._counters.get((scope, kind), 0) + 1
             self._counters[scope, kind] = number
@@ -245,7 +249,7 @@ class MemoryStore:
             stored = orjson.dumps({"id": task_id, **document})
             self._tasks.put(stored, ttl_s, scope, kind, task_id)
             if key is not None:
-                kept = _StoredAnswer(key.fingerprint, stored)
+                kept = _StoredAnswer(key.fingerprint, stored, is_sealed=False)
                 self._answers.put(kept, self._idempotency_ttl_s, scope, key.name)
             return task_id, None
 

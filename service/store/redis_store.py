@@ -15,7 +15,6 @@ request fails fast; the next request finds Redis again by itself.
 
 import os
 import time
-import zlib
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from importlib import resources
@@ -44,14 +43,13 @@ from service.store import keys
 from service.store.errors import store_errors
 from service.store.figures import count
 from service.store.news import News
+from service.store.sealing import seal, unseal
 
 COMMIT_ID_BYTES = 6
 """It tells apart commits of one version of one game that race each other."""
 REMEMBERED_S = 5.0
 """How long a process may not notice that an app has set or dropped its webhook."""
 MOST_REMEMBERED = 10_000
-_FAST = 1
-"""Level of compression: an answer is written with each keyed request and hardly ever read."""
 _LARGEST_VERSION = 2**53
 """Redis takes signed 64-bit numbers; a client may send any."""
 
@@ -118,7 +116,7 @@ class RedisStore:
         answer = None
         if key is not None and answered and answered[0] is not None:
             self._wait_for_answer(keys.answer_key(game_id, key.name))
-            answer = _answer(*answered)
+            answer = _answer(key, *answered)
         return Loaded(int(stored[0]), orjson.loads(stored[1]), answer)
 
     def commit(self, commit: Commit) -> CommitResult:
@@ -134,13 +132,13 @@ class RedisStore:
         ]
         if commit.key is not None:
             script_keys.append(keys.answer_key(commit.game_id, commit.key.name))
-            body = zlib.compress(orjson.dumps(commit.answer), _FAST)
+            body = seal(commit.key, orjson.dumps(commit.answer))
             arguments += [commit.key.fingerprint, body, self._idempotency_ttl_s]
         with store_errors():
             result = self._run_commit(script_keys, arguments)
-        if result[0] == b"answered":
+        if commit.key is not None and result[0] == b"answered":
             self._wait_for_answer(script_keys[-1])
-            return CommitResult(is_done=False, answer=_answer(result[1], result[2]))
+            return CommitResult(is_done=False, answer=_answer(commit.key, *result[1:]))
         is_done = result[0] == b"done"
         if is_done:
             self.count(game_event(commit.version, commit.status))
@@ -294,7 +292,9 @@ class RedisStore:
         with store_errors():
             result = self._new_task(keys=script_keys, args=arguments)
         task_id = result[1].decode()
-        return task_id, None if result[0] == b"new" else _answer(result[2], result[3], result[1])
+        if key is None or result[0] == b"new":
+            return task_id, None
+        return task_id, _answer(key, result[2], result[3], result[1])
 
     def drop_task(self, scope: str, kind: str, task_id: str, key: RequestKey | None) -> None:
         """Forget a task and what was to be replayed for `key`."""
@@ -461,13 +461,14 @@ class RedisStore:
                 count(self._client, amounts)
 
 
-def _answer(fingerprint: bytes, body: bytes, task_id: bytes | None = None) -> Answer:
-    """Return a kept answer; a task's document was kept without the id that it got."""
-    # A task's document is plain JSON, as were all answers beside states of format 1.
-    document = orjson.loads(body if body.startswith(b"{") else zlib.decompress(body))
+def _answer(
+    key: RequestKey, fingerprint: bytes, body: bytes, task_id: bytes | None = None
+) -> Answer:
+    """Return a kept answer; a task's document was kept plain and without the id that it got."""
     if task_id is not None:
-        document = {"id": task_id.decode(), **document}
-    return Answer(fingerprint.decode(), document)
+        return Answer(fingerprint.decode(), {"id": task_id.decode(), **orjson.loads(body)})
+    opened = unseal(key, body)
+    return Answer("", {}) if opened is None else Answer(fingerprint.decode(), orjson.loads(opened))
 
 
 def _task_document(task_id: str, task: list[bytes | None] | None) -> Document | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -213,6 +214,21 @@ def test_the_first_fingerprint_is_told_to_a_request_that_is_another_one(store: G
     result = store.commit(change(2, key=other, answer={"text": "other"}))
 
     assert result.answer == Answer("print-1", {"text": "first"})
+
+
+def test_only_the_secret_that_sealed_an_answer_opens_it(store: GameStore) -> None:
+    """Another one is told that the key is known, as for another request; no word of the answer."""
+    mine = replace(KEY, secret=b"mine")
+    store.commit(change(0, key=mine, answer={"text": "made"}))
+
+    for other in (replace(KEY, secret=b"yours"), KEY):
+        assert store.commit(change(0, key=other, answer={"text": "x"})).answer == Answer("", {})
+        loaded = store.load("g", other)
+        assert loaded is not None
+        assert loaded.answer == Answer("", {})
+    loaded = store.load("g", mine)
+    assert loaded is not None
+    assert loaded.answer == Answer("print-1", {"text": "made"})
 
 
 def test_a_key_that_creates_a_game_replays_its_answer(store: GameStore) -> None:
