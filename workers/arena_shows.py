@@ -43,6 +43,8 @@ from workers.quality import (
     regrets,
     write_suite,
 )
+from workers.search.value_net import WEIGHTS_FILE
+from workers.value_learning import TO_THE_END, fit_net, horizon_errors, new_states, save_net
 
 T = TypeVar("T")
 
@@ -292,3 +294,36 @@ def draw_calibration(found: list[Calibration], path: Path) -> None:
     axes.set_ylabel("shown in the hint, with its 95 % interval")
     axes.set_title("Calibration of the advice")
     figure.savefig(path, dpi=120)
+
+
+def show_value_learning(
+    count: int, playouts: int, hidden: int, epochs: int, write: bool, seed: str
+) -> None:
+    """Make states, fit a net, print how good it is after each epoch, and write it if asked to."""
+    states = new_states(count, playouts, seed)
+    fit = None
+    for epoch, fit in fit_net(states, hidden, epochs, seed=1):
+        click.echo(
+            f"epoch {epoch}: explains {fit.explained:.1%} of the variance of {count:,} states,"
+            f" misses one by {fit.error:.1f} of {fit.spread:.1f} points"
+        )
+    if write and fit is not None:
+        save_net(fit.weights)
+        click.echo(f"written to {WEIGHTS_FILE}")
+
+
+def show_horizons(decisions: int, worlds: int, seed: str) -> None:
+    """Print error and spread by the turns played before the learnt value is asked."""
+    horizons = (0, 2, 4, 8, 12, TO_THE_END)
+    found = []
+    with _progress() as progress:
+        for number, view in enumerate(
+            progress.track(positions(decisions, seed), total=decisions, description="horizons")
+        ):
+            found.append(horizon_errors(view, horizons, worlds, f"{seed}-{number}"))
+    errors, variances = np.mean(found, axis=0)
+    table = Table("turns", "error in the difference of two moves", "spread of a sample")
+    for turns, error, variance in zip(horizons, errors, variances, strict=True):
+        name = "to the end" if turns == TO_THE_END else str(turns)
+        table.add_row(name, f"{max(error, 0.0) ** 0.5:.1f}", f"{variance**0.5:.0f}")
+    Console().print(table)

@@ -165,6 +165,33 @@ def regret(players: tuple[str, ...], suite: Path, processes: int) -> None:
 
 
 @arena.command()
+@click.option("--states", default=2_000_000, show_default=True, help="States to learn from.")
+@click.option("--playouts", default=3, show_default=True, help="To the end of the deal, a state.")
+@click.option("--hidden", default=48, show_default=True, help="Units of the hidden layer.")
+@click.option("--epochs", default=15, show_default=True, help="Times to go through the states.")
+@click.option("--write/--no-write", default=False, help="Write the net that the search uses.")
+@_seed
+def learn_value(
+    states: int, playouts: int, hidden: int, epochs: int, write: bool, seed: str
+) -> None:
+    """Learn what the rest of a deal is worth, from playouts: some minutes, 2 GB."""
+    from workers.arena_shows import show_value_learning
+
+    show_value_learning(states, playouts, hidden, epochs, write, seed)
+
+
+@arena.command()
+@click.option("--decisions", default=150, show_default=True, help="Decisions of self-play.")
+@click.option("--worlds", default=3_000, show_default=True, help="Common worlds, a decision.")
+@_seed
+def horizons(decisions: int, worlds: int, seed: str) -> None:
+    """Print what asking the learnt value early costs in exactness and saves in spread."""
+    from workers.arena_shows import show_horizons
+
+    show_horizons(decisions, worlds, seed)
+
+
+@arena.command()
 @click.option("--pairs", default=16_000, show_default=True, help="Duplicate deals a comparison.")
 @click.option("--rounds", default=2, show_default=True, help="Times to go through the weights.")
 @_seed

@@ -12,12 +12,12 @@ from workers.arena import estimate, play_pairs
 from workers.arena_shows import describe
 from workers.bots.registry import BOTS
 
-PAIRS = 12
+PAIRS = 8
 
 
 @pytest.mark.slow
 def test_expert_beats_the_frozen_reference(capsys: pytest.CaptureFixture[str]) -> None:
-    """Twelve duplicate deals against plain SO-ISMCTS of 1,000 iterations."""
+    """Eight duplicate deals against plain SO-ISMCTS of 1,000 iterations."""
     found = estimate(play_pairs(BOTS["expert"], FrozenBot(1_000), PAIRS, "gate", deals=1))
 
     with capsys.disabled():

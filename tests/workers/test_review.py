@@ -7,7 +7,8 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
+from operator import and_
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,12 @@ def ticking(step_s: float = 1.0) -> Callable[[], float]:
     return clock
 
 
+def is_one_run(actions: list[Action]) -> bool:
+    """Tell whether all actions lay the same three cards of a run, some with more of it."""
+    common = reduce(and_, (action.cards for action in actions))
+    return {LAY_MELD} == {action.type for action in actions} and common.bit_count() == 3
+
+
 MIXED = ("greedy", "random", "greedy", "casual")
 
 
@@ -126,14 +133,16 @@ MIXED = ("greedy", "random", "greedy", "casual")
 
 
 def test_every_choice_of_every_player_is_judged_and_nothing_else() -> None:
-    """One entry for each action at which there was a choice, in the order of the log."""
+    """One entry for each action at which there was a choice, in the order of the log. How much of
+    one run to lay at once is none: the rest can be laid off next.
+    """
     match, log = finished(MIXED)
     found = review(match, log)
 
     with_choice = [
         entry["version"]
         for entry, before in replayed(match, log)
-        if len(legal_actions(before.deal)) > 1
+        if len(legal_actions(before.deal)) > 1 and not is_one_run(legal_actions(before.deal))
     ]
     assert [decision["version"] for decision in found["decisions"]] == with_choice
     by_version = {entry["version"]: entry for entry in log}

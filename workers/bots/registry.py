@@ -20,10 +20,10 @@ BOTS: dict[str, Bot] = {
     "random": RandomBot(),
     "novice": RuleOfThumbBot(NOVICE_WEIGHTS),
     "greedy": RuleOfThumbBot(),
-    "casual": SearchBot(700),
-    "skilled": SearchBot(3_000),
-    "expert": SearchBot(16_000),
-    "master": SearchBot(64_000),
+    "casual": SearchBot(500),
+    "skilled": SearchBot(4_000),
+    "expert": SearchBot(32_000),
+    "master": SearchBot(128_000),
 }
 """The levels, weakest first, in the order of `service/games/levels.json`."""
 

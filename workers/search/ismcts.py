@@ -3,7 +3,8 @@
 Cowling, Powley and Whitehouse, "Information Set Monte Carlo Tree Search", IEEE TCIAIG 4(2), 2012,
 section IV. One tree from the searcher's view; every iteration deals the unknown cards anew
 (`determinize`), goes down by upper confidence bounds over the moves that are legal in this world,
-adds one node, plays to the end of the deal, and credits the path. A move's bound counts how often
+adds one node, plays some turns on, and credits the path with what the deal ends with or what a
+learnt value expects of it. A move's bound counts how often
 it was available, not how often its parent was visited.
 
 Nodes are keyed by the sequence of moves as the searcher would see it. The tree is a flat array of
@@ -17,8 +18,9 @@ from service.rules.deal import OVER
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize
 from workers.search.moves import CODE_COUNT, MAX_MOVES, apply_move, is_reordered, list_moves
-from workers.search.playout import play_out
+from workers.search.playout import play_turns
 from workers.search.rng import below
+from workers.search.value_net import net_value
 from workers.search.world import margin_of
 
 NODE = np.dtype(
@@ -183,14 +185,19 @@ def run_iterations(
     worlds,
     scratch,
     weights,
+    horizon,
+    net,
     values,
+    blurred_values,
     exploration,
     rng,
 ):
     """Run `iterations` of the search; return how many nodes are used then.
 
     `template`, `unseen`, `counts` describe what is known (`determinize.py`); `worlds` has room for
-    one world; `values` is the table of `value_of`. Root statistics stand in the children of node 0.
+    one world; playouts are cut after `horizon` turns and go on in the `net` (`value_net.py`);
+    `values` is the table of `value_of` for margins of deals that have ended, `blurred_values` that
+    for expected margins. Root statistics stand in the children of node 0.
     """
     world = worlds[0]
     path = scratch[3]
@@ -198,8 +205,11 @@ def run_iterations(
     for _ in range(iterations):
         determinize(template[0], unseen, counts, world, rng)
         used, length = descend(nodes, used, world, scratch, exploration, rng)
-        play_out(world, weights, rng)
-        value = value_of(margin_of(world), values, offset)
+        play_turns(world, horizon, weights, rng)
+        if world.phase == OVER:
+            value = value_of(margin_of(world), values, offset)
+        else:
+            value = value_of(round(net_value(world, net)), blurred_values, offset)
         for i in range(length):
             node = nodes[path[i]]
             node.visits += 1

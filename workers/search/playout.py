@@ -360,6 +360,16 @@ def play_out(world, weights, rng):
 
 
 @search_kernel
+def play_turns(world, turns, weights, rng):
+    """Play the turn in hand to its end, and then as many as `turns`, unless the deal ends first."""
+    if world.phase != DRAW and world.phase != OVER:
+        play_turn(world, weights, rng)
+    while world.phase != OVER and turns > 0:
+        play_turn(world, weights, rng)
+        turns -= 1
+
+
+@search_kernel
 def play_out_randomly(world, moves, rng):
     """Play to the end of the deal by random listed moves; table moves come first half of the time,
     or deals would never end in a meld.

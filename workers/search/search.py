@@ -18,23 +18,28 @@ from workers.search.ismcts import new_scratch, new_tree, run_iterations
 from workers.search.moves import MAX_MOVES, list_moves
 from workers.search.playout import DEFAULT_WEIGHTS
 from workers.search.rng import new_rng
+from workers.search.value_net import Net, load_net
 from workers.search.values import margin_values, win_chances
 from workers.search.world import new_worlds, template_of_view
 
-ENGINE = "so-ismcts-2"
+ENGINE = "so-ismcts-3"
 """Named in each hint; changes whenever an answer may."""
 CHUNK = 2_000
 """Iterations between two looks at the clock: about 10 to 20 ms."""
+NET_SPREAD = 100.0
+"""How far the end of a deal lies from what the net expects, points: one standard deviation."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
     """How to search; the defaults are those of the levels `skilled` and above."""
 
-    exploration: float = 100.0
-    """Factor of the bound's spread, in points: the scale of a deal's margin."""
+    exploration: float = 70.0
+    """Factor of the bound's spread, in points: the scale of what an iteration finds."""
     weights: tuple[int, ...] = tuple(int(w) for w in DEFAULT_WEIGHTS)
     """Of the playout (`playout.py`)."""
+    horizon: int = 8
+    """Turns that a playout of the tree has before the learnt value stands for the rest."""
 
 
 DEFAULT_SETTINGS = SearchSettings()
@@ -110,6 +115,7 @@ class Search:
     _used: int = 1
     _arrays: dict[str, np.ndarray] = field(default_factory=dict)
     _scratch: tuple[np.ndarray, ...] = ()
+    _net: Net = field(default_factory=load_net)
 
     def __post_init__(self) -> None:
         if self.view.seat != self.view.turn:
@@ -123,6 +129,7 @@ class Search:
             "worlds": new_worlds(2),
             "weights": np.array(self.settings.weights, dtype=np.int64),
             "values": margin_values(self.view),
+            "blurred_values": margin_values(self.view, NET_SPREAD),
             "rng": new_rng(self.seed, view_to_json(self.view), ENGINE),
         }
 
@@ -145,7 +152,10 @@ class Search:
             a["worlds"],
             self._scratch,
             a["weights"],
+            self.settings.horizon,
+            self._net,
             a["values"],
+            a["blurred_values"],
             self.settings.exploration,
             a["rng"],
         )

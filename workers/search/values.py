@@ -47,24 +47,28 @@ def win_chances(view: SeatView) -> np.ndarray:
 
 
 @cache
-def _game_values(lead: int) -> np.ndarray:
+def _game_values(lead: int, softness: float) -> np.ndarray:
     """Return the value of team 0's margin in the last deal, for a team 0 that is `lead` points
     ahead.
     """
     margins = np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1)
-    scale = WIN_SOFTNESS * math.sqrt(2)
+    scale = softness * math.sqrt(2)
     chances = [0.5 * math.erfc(-(int(margin) + lead) / scale) for margin in margins]
     values = MARGIN_SHARE * margins + WIN_WORTH * (2 * np.array(chances) - 1)
     return np.round(values / _GRID) * _GRID
 
 
-def margin_values(view: SeatView) -> np.ndarray:
-    """Return the value that the search maximizes for team 0, by team 0's margin of this deal.
+def margin_values(view: SeatView, uncertainty: float = 0.0) -> np.ndarray:
+    """Return the value that the search maximizes for team 0, by team 0's margin of this deal, or by
+    its expected margin where the deal goes on and the margin may yet be `uncertainty` points off,
+    one standard deviation.
 
     In points. Before the last deal it is the margin itself: the chance to win grows with it almost
     evenly, since what is still to come is as wide as any lead. In the last deal half of it is the
     margin and the rest the game, by a soft step at the margin that wins: a team ahead avoids risk,
-    a team behind seeks it, and neither throws points away once the game is decided."""
+    a team behind seeks it, and neither throws points away once the game is decided. Uncertainty
+    makes the step softer."""
     if view.number < view.deals:
         return np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1, dtype=np.float64)
-    return _game_values(view.scores[0] - view.scores[1])
+    softness = math.hypot(WIN_SOFTNESS, uncertainty)
+    return _game_values(view.scores[0] - view.scores[1], softness)
