@@ -43,6 +43,7 @@ from service.games.limits import Limits
 from service.games.ports import GameStore, JobQueue
 from service.jobqueue import RqQueue
 from service.store.app_keys import RedisAppKeys
+from service.store.clock import StoreClock
 from service.store.connecting import connect
 from service.store.figures import Figures
 from service.store.limits import redis_limits
@@ -94,7 +95,7 @@ def create_app(
     queue: JobQueue | None = None,
     keys: AppKeys | None = None,
     limits: Limits | None = None,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
     new_secret: Callable[[int], str] = secrets.token_urlsafe,
     sleep: Callable[[float], None] | None = None,
     monotonic: Callable[[], float] = time.monotonic,
@@ -105,6 +106,7 @@ def create_app(
     settings = Settings.from_env() if settings is None else settings
     if store is None or keys is None or limits is None:
         client = connect(settings.redis_url, settings.redis_timeout_s)
+        clock = clock or StoreClock(client)
         store = store or RedisStore(
             client,
             finished_ttl_s=settings.finished_ttl_s,
@@ -115,6 +117,7 @@ def create_app(
         )
         keys = keys or RedisAppKeys(client)
         limits = limits or redis_limits(client, clock)
+    clock = clock or time.time
     figures = None
     if queue is None:
         figures = FiguresCollector(_figures(settings), clock)
@@ -123,6 +126,7 @@ def create_app(
             max_queued_jobs=settings.max_queued_jobs,
             job_timeout_s=settings.job_timeout_s,
             job_timeouts_s={"reviews": settings.review_timeout_s},
+            clock=clock,
         )
     app = Service("service", static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes

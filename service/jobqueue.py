@@ -6,9 +6,10 @@ JSON: with RQ's default, pickle, whoever writes to Redis would run code in the w
 An id stands for one piece of work, and is queued or running at most once. RQ itself refuses an id
 as long as anything of that name is kept; here only a job that is alive keeps its id. A finished or
 failed one gives it up, and so does one whose worker died: a running job is given a sign of life
-every second (the workers' `job_monitoring_interval=1`), written with the worker's clock, so one
-without any for `DEAD_AFTER_S` counts as dead. That may be wrong for a worker that was only held
-up; the job then runs twice, which jobs here must and do bear. RQ alone would notice after a minute.
+every second (the workers' `job_monitoring_interval=1`), written by the clock of the service, so one
+without any for `DEAD_AFTER_S` counts as dead, and so does one whose last sign is as far in the
+future: the clock was put back. That may be wrong for a worker that was only held up; the job then
+runs twice, which jobs here must and do bear. RQ alone would notice after a minute.
 
 The judgement, and taking the remains away, are one Lua script (`store/scripts/free_job_id.lua`);
 putting the job on the queue is RQ's own script, which takes an id once: of two callers that find
@@ -17,9 +18,9 @@ the same dead job, one enqueues.
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import redis
@@ -64,17 +65,19 @@ class RqQueue:
         job_timeout_s: int,
         job_timeouts_s: Mapping[str, int] | None = None,
         dead_after_s: float = DEAD_AFTER_S,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Use `connection`, which answers in bytes; nothing is sent yet.
 
         `max_queued_jobs` may wait in each queue; a job may run for `job_timeout_s`, or as long as
-        `job_timeouts_s` says for its queue.
+        `job_timeouts_s` says for its queue. `clock` is the one that signs of life are written by.
         """
         self._connection = connection
         self._max_queued_jobs = max_queued_jobs
         self._job_timeout_s = job_timeout_s
         self._job_timeouts_s = dict(job_timeouts_s or {})
         self._dead_after_s = dead_after_s
+        self._clock = clock
         self._free_job_id = load_script(connection, "free_job_id")
         self._queues: dict[str, Queue] = {}
 
@@ -166,8 +169,11 @@ class RqQueue:
         return True
 
     def _is_alive(self, queue: str, job_id: str, *, take_away_dead: bool = False) -> bool:
-        now = time.time()
-        deadline = datetime.fromtimestamp(now, UTC) - timedelta(seconds=self._dead_after_s)
+        now = self._clock()
+        earliest, latest = (
+            utcformat(datetime.fromtimestamp(now + seconds, UTC))
+            for seconds in (-self._dead_after_s, self._dead_after_s)
+        )
         queue_key = self._queue(queue).key
         intermediate_key = f"{queue_key}:intermediate"
         registries = ("wip", "finished", "failed", "canceled")
@@ -188,7 +194,8 @@ class RqQueue:
                     "rq:execution:",
                     now,
                     self._dead_after_s,
-                    utcformat(deadline),
+                    earliest,
+                    latest,
                 ],
             )
         )

@@ -257,6 +257,29 @@ def test_a_running_job_that_fell_silent_gives_its_id_up_and_leaves_nothing(
     assert fetch(redis).return_value() == 10
 
 
+@pytest.mark.parametrize("ahead_s", [3600, -3600])
+def test_signs_of_life_are_judged_by_the_clock_that_they_are_written_by(
+    redis: redis_py.Redis, ahead_s: float
+) -> None:
+    """However far this machine's is from it."""
+    queue = make_queue(redis, clock=lambda: time.time() + ahead_s)
+    queue.enqueue("bots", ADD, "job", {})
+    begin(redis, silent_s=1.5 - ahead_s)
+
+    assert not queue.enqueue("bots", ADD, "job", {})
+
+    assert queue.is_active("job")
+
+
+def test_a_sign_of_life_from_the_future_is_none(queue: RqQueue, redis: redis_py.Redis) -> None:
+    """The clock was put back: the job would count as alive for an hour after its end."""
+    queue.enqueue("bots", ADD, "job", {"a": 1, "b": 2})
+    begin(redis, silent_s=-3600)
+
+    assert not queue.is_active("job")
+    assert queue.enqueue("bots", ADD, "job", {"a": 1, "b": 2})
+
+
 def test_a_job_that_waits_long_is_no_dead_one(redis: redis_py.Redis) -> None:
     """However long the queue: only who runs must give signs of life."""
     queue = make_queue(redis, dead_after_s=0.05)

@@ -3,12 +3,12 @@ environment.
 """
 
 import secrets
-import time
 from functools import cache
 
 from service.config import Settings
 from service.games.house import House
 from service.jobqueue import RqQueue
+from service.store.clock import StoreClock
 from service.store.connecting import connect
 from service.store.redis_store import RedisStore
 
@@ -19,8 +19,10 @@ def house() -> House:
     child.
     """
     settings = Settings.from_env()
+    client = connect(settings.redis_url, settings.redis_timeout_s)
+    clock = StoreClock(client)
     store = RedisStore(
-        connect(settings.redis_url, settings.redis_timeout_s),
+        client,
         finished_ttl_s=settings.finished_ttl_s,
         idle_ttl_s=settings.idle_ttl_s,
         idempotency_ttl_s=settings.idempotency_ttl_s,
@@ -32,11 +34,12 @@ def house() -> House:
         max_queued_jobs=settings.max_queued_jobs,
         job_timeout_s=settings.job_timeout_s,
         job_timeouts_s={"reviews": settings.review_timeout_s},
+        clock=clock,
     )
     return House(
         store,
         queue,
-        time.time,
+        clock,
         secrets.token_urlsafe,
         settings.hint_ttl_s,
         settings.webhook_addresses == "any",

@@ -216,7 +216,8 @@ def _is_lost(house: House, scope: str, kind: str, document: dict[str, Any]) -> b
     if document["status"] not in UNDER_WAY:
         return False
     age_s = house.clock() - datetime.fromisoformat(document["created_at"]).timestamp()
-    if age_s < QUEUEING_S:
+    # Made in the future: the clock was put back, and its age tells nothing.
+    if 0 <= age_s < QUEUEING_S:
         return False
     try:
         return not house.queue.is_active(_job_id(scope, kind, document["id"]))

@@ -206,6 +206,11 @@ class GameStore(Protocol):
     def strike(self, agenda: str, place: str) -> None:
         """Take a note away: where none will be made any more."""
 
+    def recall(self, at_s: float) -> None:
+        """Move all notes of something later than `at_s`, of waiting games too, to it: the clock was
+        put back, and what they say is further off than was meant.
+        """
+
     def due(self, agenda: str, until_s: float, limit: int) -> list[str]:
         """Return places noted for `until_s` or before, the longest overdue first."""
 

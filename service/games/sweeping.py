@@ -10,6 +10,7 @@ from service.games.clocks import deadline_s, shortest_turn_s
 from service.games.errors import GameNotFound, UnknownFormat
 from service.games.hooks import SEND_JOB, WEBHOOK_QUEUE, call_announcer
 from service.games.house import House
+from service.games.jumps import Jump, is_touched, renew_turn
 from service.games.ports import CLOCK
 from service.games.webhooks import due_deliveries, sweep_news
 
@@ -40,8 +41,9 @@ def sweep_bots(house: House, waiting_s: float) -> list[str]:
     return called
 
 
-def sweep_clocks(house: House) -> list[str]:
-    """Let bots finish the turns that are over their deadline; return the ids of those games.
+def sweep_clocks(house: House, jump: Jump | None = None) -> list[str]:
+    """Let bots finish the turns that are over their deadline; return the ids of those games. Turns
+    that a jump of the clock has touched, `jump` being the last one known, get their time anew.
 
     A note may be too early, never too late, so each is held against the game itself: put off until
     its deadline or, while nobody is timed, for as long as a turn
@@ -61,6 +63,8 @@ def sweep_clocks(house: House) -> list[str]:
         seconds, due_s = shortest_turn_s(game), deadline_s(game)
         if game.is_over or seconds is None:
             house.store.strike(CLOCK, game_id)
+        elif is_touched(game, jump, now_s):
+            renew_turn(house, game)
         elif due_s is None:
             house.store.put_off(CLOCK, game_id, now_s + seconds)
         elif due_s > now_s:

@@ -358,6 +358,11 @@ class MemoryStore:
         with self._open():
             self._notes.pop((agenda, place), None)
 
+    def recall(self, at_s: float) -> None:
+        """Move all notes of something later than `at_s` to it."""
+        with self._open():
+            self._notes = {what: min(noted_s, at_s) for what, noted_s in self._notes.items()}
+
     def due(self, agenda: str, until_s: float, limit: int) -> list[str]:
         """Return places noted for `until_s` or before, the longest overdue first."""
         with self._open():

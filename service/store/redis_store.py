@@ -30,6 +30,9 @@ from service.games.entries import read_entry, write_entry
 from service.games.errors import StoreUnavailable
 from service.games.ports import (
     BOTS,
+    CLOCK,
+    DELIVERIES,
+    NEWS,
     Answer,
     Commit,
     CommitResult,
@@ -90,6 +93,7 @@ class RedisStore:
         self._save_task = load_script(client, "save_task")
         self._cancel_task = load_script(client, "cancel_task")
         self._unmark_waiting = load_script(client, "unmark_waiting")
+        self._recall = load_script(client, "recall")
         self._news = News(client, self.read_log)
         self._hooked_apps: dict[str, tuple[float, bool]] = {}
 
@@ -400,6 +404,13 @@ class RedisStore:
         """Take a note away."""
         with store_errors():
             self._client.zrem(keys.agenda_key(agenda), place)
+
+    def recall(self, at_s: float) -> None:
+        """Move all notes of something later than `at_s` to it."""
+        lists = [*map(keys.waiting_key, (BOTS, NEWS)), *map(keys.agenda_key, (CLOCK, DELIVERIES))]
+        with store_errors():
+            for key in lists:
+                self._recall(keys=[key], args=[at_s])
 
     def due(self, agenda: str, until_s: float, limit: int) -> list[str]:
         """Return places noted for `until_s` or before, the longest overdue first."""

@@ -151,8 +151,9 @@ class Event(AnswerSchema):
         metadata={
             "description": "`played`: an ACTION; `joined`: a seat was taken; `bot_seated`: a bot "
             "plays the seat from now on; `seat_returned`: its owner again; `token_replaced`: the "
-            "seat has a new token; `clock_moved`: a tester moved the clock; `abandoned`: the game "
-            "was ended. Further types may come."
+            "seat has a new token; `clock_moved`: the turn's deadline was moved, by a tester or "
+            "because the service's own clock was put right; `abandoned`: the game was ended. "
+            "Further types may come."
         },
     )
     seat = Whole(
@@ -181,7 +182,7 @@ class Event(AnswerSchema):
     level = fields.String(
         allow_none=True, metadata={"description": "The bot's level; of `bot_seated`."}
     )
-    seconds = Whole(metadata={"description": "How far; of `clock_moved`."})
+    seconds = Whole(metadata={"description": "How much sooner it is; of `clock_moved`."})
 
 
 class StreamEvent(AnswerSchema):

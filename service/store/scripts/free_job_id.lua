@@ -5,7 +5,7 @@
 --       9 the job's executions   10 its results   11 its dependents
 -- ARGV  1 job id   2 '1' to take it away   3 what an execution's key begins with
 --       4 now, seconds since 1970   5 seconds without a sign of life after which a job is dead
---       6 the same moment as RQ writes it: ISO 8601 in UTC, which sorts as text
+--       6 so long ago and   7 so long ahead, as RQ writes it: ISO 8601 in UTC, which sorts as text
 -- Returns 1 for a job that waits or runs, 0 for none (any longer).
 
 local job_key, queue_key, intermediate_key, first_seen_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -15,7 +15,7 @@ local function is_alive()
   local job = redis.call('HMGET', job_key, 'status', 'last_heartbeat')
   local status, heartbeat = job[1], job[2]
   if status == 'started' then
-    return heartbeat and heartbeat >= ARGV[6]
+    return heartbeat and heartbeat >= ARGV[6] and heartbeat <= ARGV[7]
   end
   if status == 'queued' then
     if redis.call('LPOS', queue_key, id) then
@@ -23,7 +23,7 @@ local function is_alive()
     end
     -- A worker has taken it and has not begun; the time since when is kept as RQ keeps it.
     redis.call('SET', first_seen_key, ARGV[4], 'NX', 'EX', 86400)
-    return now - tonumber(redis.call('GET', first_seen_key)) < tonumber(ARGV[5])
+    return math.abs(now - tonumber(redis.call('GET', first_seen_key))) < tonumber(ARGV[5])
   end
   return status == 'scheduled' or status == 'deferred' or status == 'created'
 end
