@@ -36,7 +36,7 @@ from service.rules.melds import (
 )
 from service.rules.score import points
 from workers.search._compile import search_kernel
-from workers.search.moves import chain_to_run
+from workers.search.moves import apply_move, chain_to_run, is_table_code, list_moves
 from workers.search.rng import below
 
 # Weights, by place in the array that a playout is given. Scores are in sixteenths of a point, as
@@ -367,3 +367,20 @@ def play_turns(world, turns, weights, rng):
     while world.phase != OVER and turns > 0:
         play_turn(world, weights, rng)
         turns -= 1
+
+
+@search_kernel
+def play_out_randomly(world, moves, rng):
+    """Play to the end of the deal by random listed moves; table moves come first half of the time,
+    or deals would never end in a meld.
+    """
+    while world.phase != OVER:
+        count = list_moves(world, moves)
+        first_table = count
+        for i in range(count - 1, -1, -1):
+            if is_table_code(moves[i]):
+                first_table = i
+        if first_table < count and below(rng, 2) == 0:
+            apply_move(world, moves[first_table + below(rng, count - first_table)])
+        else:
+            apply_move(world, moves[below(rng, count)])
