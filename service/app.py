@@ -48,6 +48,7 @@ from service.store.connecting import connect
 from service.store.figures import Figures
 from service.store.limits import redis_limits
 from service.store.redis_store import RedisStore
+from service.web import guides
 
 RESOURCES = (
     games.resource,
@@ -165,6 +166,7 @@ def create_app(
     for resource in RESOURCES:
         api.register_blueprint(resource)
     app.register_blueprint(web.pages)
+    app.register_blueprint(guides.pages)
     app.register_blueprint(system.pages)
     return app
 

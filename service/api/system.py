@@ -140,8 +140,12 @@ def docs() -> Response:
     """Serve the interactive docs."""
     return _page(
         "Persian Rummy: API",
+        '<nav aria-label="Documentation"><a href="/docs/guides">Guides</a> · '
+        f'<a href="{PROBLEMS_PATH}">Problems</a> · <a href="/">The table in the browser</a></nav>'
         '<div id="swagger-ui"></div><script src="/docs/assets/swagger-ui-bundle.js"></script>',
-        head='<link rel="stylesheet" href="/docs/assets/swagger-ui.css">',
+        head='<link rel="stylesheet" href="/docs/assets/swagger-ui.css">'
+        "<style>nav { font: 16px sans-serif; max-width: 1460px; margin: auto; padding: 12px 20px; }"
+        "</style>",
         script='SwaggerUIBundle({url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, '
         "validatorUrl: null});",
     )

@@ -77,6 +77,11 @@ def digest() -> str:
     return total.hexdigest()[:16]
 
 
+def static_base() -> str:
+    """Return the path below which this release's static files are."""
+    return f"/static/{digest()}"
+
+
 @cache
 def _gzipped(path: str) -> bytes:
     return gzip.compress(static_files()[path], 9, mtime=0)
@@ -97,7 +102,7 @@ def page_in(name: str, language: str) -> bytes:
     as its accessible name; the script does the same when the language is switched.
     """
     words = words_in(language)
-    base = f"/static/{digest()}"
+    base = static_base()
     text = static_files()[name].decode()
     text = _WORDS.sub(lambda m: m[1] + html.escape(words[m[2]], quote=False), text)
     text = _LABELS.sub(lambda m: f'{m[0]} aria-label="{html.escape(words[m[1]])}"', text)
@@ -127,6 +132,11 @@ def _wanted_language() -> str:
     return named if named in LANGUAGES else best_language(request.accept_languages)
 
 
+def page_headers(language: str) -> dict[str, str]:
+    """Return the headers of a page: nothing from elsewhere, nothing inline."""
+    return {"Content-Language": language, "Content-Security-Policy": POLICY}
+
+
 @pages.get("/")
 def table() -> Response:
     """Serve the table."""
@@ -135,12 +145,7 @@ def table() -> Response:
     answer = Response(raw, content_type=TYPES["html"])
     answer.set_etag(f"{digest()}-{language}")
     answer.headers.extend(
-        {
-            "Cache-Control": ASK_AGAIN,
-            "Content-Language": language,
-            "Content-Security-Policy": POLICY,
-            "Vary": "Accept-Language",
-        }
+        {**page_headers(language), "Cache-Control": ASK_AGAIN, "Vary": "Accept-Language"}
     )
     answer.make_conditional(request)
     return answer

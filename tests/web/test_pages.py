@@ -13,6 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from service import web
+from service.web import guides
 
 STATIC = Path(web.__file__).parent / "static"
 MOST_BYTES = 200_000
@@ -42,7 +43,8 @@ def test_a_visit_weighs_less_than_200_kb(client: FlaskClient):
     """Page, style, all modules, all cards, the largest catalogue, unpacked; packed a third."""
     files = web.static_files()
     catalogues = [path for path in files if path.startswith("i18n/")]
-    loaded = [path for path in files if path not in catalogues and path != "index.html"]
+    others = (*catalogues, "index.html", "guides.css")
+    loaded = [path for path in files if path not in others]
     loaded.append(max(catalogues, key=lambda path: len(files[path])))
 
     weight = len(client.get("/").data) + sum(len(files[path]) for path in loaded)
@@ -89,6 +91,29 @@ def test_a_page_of_another_release_gets_the_files_of_this_one_to_use_once(client
     answer = client.get("/static/0123456789abcdef/table.js")
 
     assert (200, "no-cache") == (answer.status_code, answer.headers["Cache-Control"])
+
+
+def test_a_guide_is_a_page_of_its_own_with_the_same_policy():
+    """Nothing inline, nothing from elsewhere but links to be followed."""
+    app = Flask("guides", static_folder=None)
+    app.register_blueprint(guides.pages)
+    client = app.test_client()
+
+    for path in ("", *(f"/{name}" for name in guides.GUIDES)):
+        answer = client.get(f"/docs/guides{path}")
+
+        assert web.POLICY == answer.headers["Content-Security-Policy"]
+        assert not re.search(r"<script|<style|\sstyle=|\son\w+=|{{", answer.text)
+        assert not re.search(r'(?:src|<link[^>]*href)="http', answer.text)
+        assert 1 == answer.text.count("<h1>")
+        assert 1 == answer.text.count('aria-current="page"')
+    assert (
+        304
+        == client.get(
+            answer.request.path, headers={"If-None-Match": answer.headers["ETag"]}
+        ).status_code
+    )
+    assert 404 == client.get("/docs/guides/nothing").status_code
 
 
 @pytest.mark.parametrize("path", ["nothing.js", "../__init__.py", "i18n/../../__init__.py", ""])
