@@ -17,10 +17,12 @@ OPENSPIEL := .cache/openspiel
 # For every platform and for Python 3.11 on, and nothing in the file about where a part came from.
 COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-annotate --no-header
+# Sentence("...") in the code, and what the extractors named in the mapping find in JSON.
+WORDS := -F service/translations/babel.cfg -k Sentence --add-location file --width 100
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
-.PHONY: help run demo test test-web lint format openapi bench bench-search arena strength faults fuzz constraints clean \
+.PHONY: help run demo test test-web lint format openapi words bench bench-search arena strength faults fuzz constraints clean \
 	clients client-tools chart-tools chart-check image-check openspiel
 
 help: ## List the targets
@@ -53,6 +55,13 @@ format: $(VENV)/.dev-stamp ## Format the code and mend what can be mended
 
 openapi: $(VENV)/.dev-stamp ## Write openapi/openapi.yaml from the code
 	$(BIN)/python -m service openapi
+
+words: $(VENV)/.dev-stamp ## Bring the catalogues of words in step with the code; then translate what is new
+	@mkdir -p .cache
+	$(BIN)/pybabel -q extract $(WORDS) --project "Persian Rummy" -o .cache/messages.pot .
+	$(BIN)/pybabel -q update --width 100 --ignore-obsolete --ignore-pot-creation-date \
+		-i .cache/messages.pot -d service/translations
+	$(BIN)/pybabel compile --statistics -d service/translations
 
 bench: $(VENV)/.dev-stamp ## Measure the service; each figure with its command, median and spread
 	$(BIN)/python -m pytest tests/bench -m bench -s $(PYTEST_ARGS)

@@ -48,6 +48,7 @@ from service.store.connecting import connect
 from service.store.figures import Figures
 from service.store.limits import redis_limits
 from service.store.redis_store import RedisStore
+from service.translations import register_translations
 from service.web import guides
 
 RESOURCES = (
@@ -161,6 +162,7 @@ def create_app(
     allow_origins(app, settings.cors_origins)
     show_limits(app)
     app.after_request(_put_headers)
+    register_translations(app)
     register_problems(app)
     api = make_document(app)
     for resource in RESOURCES:

@@ -3,10 +3,10 @@
 from flask import Response
 
 from service.api.actions import take_seat
-from service.api.resource import Answers, Body, Call, Resource, json_answer
+from service.api.resource import Answers, Body, Call, Resource
 from service.api.schemas.advice import BotMove, BotMoveRequest
 from service.api.schemas.queries import SeatQuery
-from service.api.tasks import task_answer
+from service.api.tasks import ASKED_HEADERS, READ_HEADERS, task_answer, told_answer
 from service.games.advice import BOT_MOVE, ask_bot_move, read_task
 from service.games.levels import DEFAULT_LEVEL
 from service.games.limits import ADVICE
@@ -21,19 +21,19 @@ PATH = "/games/<string(maxlength=64):game_id>/bot-moves"
     "askBotMove",
     query=SeatQuery,
     body=Body(BotMoveRequest, {"By the best usual bot": {"level": "expert"}}),
-    headers=("Prefer", "Idempotency-Key"),
+    headers=("Prefer", "Idempotency-Key", "Accept-Language"),
     answers=[
         Answers(
             202,
             "Queued or running; read it at `Location`",
             BotMove,
-            ("Location", "Preference-Applied", "Idempotent-Replayed"),
+            ASKED_HEADERS,
         ),
         Answers(
             200,
             "Played within the seconds of `Prefer: wait`",
             BotMove,
-            ("Location", "Preference-Applied", "Idempotent-Replayed"),
+            ASKED_HEADERS,
         ),
     ],
     problems=(403, 404, 409),
@@ -54,11 +54,12 @@ def ask(call: Call, game_id: str) -> Response:
     "GET",
     f"{PATH}/<string(maxlength=32):move_id>",
     "getBotMove",
-    answers=[Answers(200, "The turn, as far as it is played", BotMove)],
+    headers=("Accept-Language",),
+    answers=[Answers(200, "The turn, as far as it is played", BotMove, READ_HEADERS)],
     problems=(403, 404, 410),
 )
 def read(call: Call, game_id: str, move_id: str) -> Response:
     """Read a bot move.
 
     `actions` are the events that the bot has added to the log so far."""
-    return json_answer(read_task(call.house, call.caller, game_id, BOT_MOVE, move_id))
+    return told_answer(read_task(call.house, call.caller, game_id, BOT_MOVE, move_id))

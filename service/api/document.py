@@ -30,6 +30,9 @@ DESCRIPTION = "\n\n".join(
         "Unknown fields in bodies and queries are refused; answers may gain members, so ignore "
         "those that you do not know. Every refusal is `application/problem+json` with a `type` "
         "that these docs explain.",
+        "Sentences for people (`title` and `detail` of refusals, reasons of hints, the rules) come "
+        "in English, Esperanto or Finnish, by `Accept-Language`; codes, names and values are the "
+        "same in every language. What is wrong with the form of a request is told in English.",
     )
 )
 
@@ -89,8 +92,9 @@ REQUEST_HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": "^[0-9]{0,9}$", "examples": ["12"]},
     },
     "Accept-Language": {
-        "description": "Which language is wanted.",
-        "schema": {"type": "string", "examples": ["en"]},
+        "description": "Which language sentences for people are wanted in: English (`en`), "
+        "Esperanto (`eo`) or Finnish (`fi`).",
+        "schema": {"type": "string", "examples": ["fi, en;q=0.5"]},
     },
 }
 
@@ -124,6 +128,8 @@ PATH_FIELDS: dict[str, dict[str, str]] = {
     "game_id": {"description": "A game's id, as `createGame` gave it."},
     "seat": {"description": "A seat, 0 to 3."},
     "hint_id": {"description": "A hint's id, as `askHint` gave it.", "example": "h1"},
+    "queue": {"description": "A queue: `bots`, `hints`, `reviews` or `webhooks`."},
+    "job": {"description": "A job's name, as `getQueue` told it."},
     "match_id": {"description": "A match's id, as `createMatch` gave it."},
     "move_id": {"description": "A bot move's id, as `askBotMove` gave it.", "example": "m1"},
 }
@@ -169,9 +175,8 @@ class DocumentedApi(Api):  # type: ignore[misc]
                 "description": "\n".join([http.HTTPStatus(status).phrase + ":", *lines]),
                 "content": {PROBLEM_TYPE: {"schema": Problem}},
             }
-            names = _HEADERS_OF_PROBLEM.get(status)
-            if names:
-                response["headers"] = {name: ANSWER_HEADERS[name] for name in names}
+            names = ["Content-Language", *_HEADERS_OF_PROBLEM.get(status, [])]
+            response["headers"] = {name: ANSWER_HEADERS[name] for name in names}
             self.spec.components.response(f"Problem{status}", response, lazy=True)
 
     def register_parts(self) -> None:

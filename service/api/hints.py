@@ -3,10 +3,10 @@
 from flask import Response
 
 from service.api.actions import take_seat
-from service.api.resource import Answers, Body, Call, Resource, json_answer
+from service.api.resource import Answers, Body, Call, Resource
 from service.api.schemas.advice import Hint, HintRequest
 from service.api.schemas.queries import SeatQuery
-from service.api.tasks import task_answer
+from service.api.tasks import ASKED_HEADERS, READ_HEADERS, task_answer, told_answer
 from service.games.access import HINTS
 from service.games.advice import HINT, ask_hint, cancel_hint, read_task
 from service.games.limits import ADVICE
@@ -29,19 +29,19 @@ ONE = f"{PATH}/<string(maxlength=32):hint_id>"
             "As a bot would": {"level": "expert"},
         },
     ),
-    headers=("Prefer", "Idempotency-Key"),
+    headers=("Prefer", "Idempotency-Key", "Accept-Language"),
     answers=[
         Answers(
             202,
             "Queued or running; read it at `Location`",
             Hint,
-            ("Location", "Preference-Applied", "Idempotent-Replayed"),
+            ASKED_HEADERS,
         ),
         Answers(
             200,
             "Ended within the seconds of `Prefer: wait`",
             Hint,
-            ("Location", "Preference-Applied", "Idempotent-Replayed"),
+            ASKED_HEADERS,
         ),
     ],
     problems=(403, 404, 409),
@@ -63,7 +63,8 @@ def ask(call: Call, game_id: str) -> Response:
     "GET",
     ONE,
     "getHint",
-    answers=[Answers(200, "The hint, with the best so far", Hint)],
+    headers=("Accept-Language",),
+    answers=[Answers(200, "The hint, with the best so far", Hint, READ_HEADERS)],
     problems=(403, 404, 410),
     scope=HINTS,
 )
@@ -71,14 +72,15 @@ def read(call: Call, game_id: str, hint_id: str) -> Response:
     """Read a hint.
 
     While it is worked on it shows its progress and the best action so far."""
-    return json_answer(read_task(call.house, call.caller, game_id, HINT, hint_id))
+    return told_answer(read_task(call.house, call.caller, game_id, HINT, hint_id))
 
 
 @resource.operation(
     "DELETE",
     ONE,
     "cancelHint",
-    answers=[Answers(200, "The hint, cancelled", Hint)],
+    headers=("Accept-Language",),
+    answers=[Answers(200, "The hint, cancelled", Hint, READ_HEADERS)],
     problems=(403, 404, 409, 410),
     scope=HINTS,
 )
@@ -86,4 +88,4 @@ def cancel(call: Call, game_id: str, hint_id: str) -> Response:
     """Cancel a hint.
 
     Cancelling again changes nothing; a hint that has ended otherwise stays as it is (409)."""
-    return json_answer(cancel_hint(call.house, call.caller, game_id, hint_id))
+    return told_answer(cancel_hint(call.house, call.caller, game_id, hint_id))

@@ -44,7 +44,7 @@ Json = dict[str, Any]
 
 def draw_table(table: Json, language: str) -> bytes:
     """Return the picture of a finished game's table, as `read_final_table` gives it, with the words
-    of one of `web.LANGUAGES`.
+    of one of the service's languages.
     """
     picture = Picture(table, language)
     picture.draw()

@@ -2,9 +2,9 @@
 
 from flask import Response
 
-from service.api.resource import Answers, Body, Call, Resource, json_answer
+from service.api.resource import Answers, Body, Call, Resource
 from service.api.schemas.positions import PositionHint, PositionRequest
-from service.api.tasks import task_answer
+from service.api.tasks import ASKED_HEADERS, READ_HEADERS, task_answer, told_answer
 from service.games.access import HINTS
 from service.games.limits import ADVICE
 from service.games.positions import (
@@ -57,7 +57,6 @@ IN_THE_MIDDLE = AT_THE_START | {
     ],
     "points": [21, 0],
 }
-ANSWER_HEADERS = ("Location", "Preference-Applied", "Idempotent-Replayed")
 
 
 @resource.operation(
@@ -73,10 +72,10 @@ ANSWER_HEADERS = ("Location", "Preference-Applied", "Idempotent-Replayed")
         },
         size=BODY_SIZE,
     ),
-    headers=("Prefer", "Idempotency-Key"),
+    headers=("Prefer", "Idempotency-Key", "Accept-Language"),
     answers=[
-        Answers(202, "Queued or running; read it at `Location`", PositionHint, ANSWER_HEADERS),
-        Answers(200, "Ended within the seconds of `Prefer: wait`", PositionHint, ANSWER_HEADERS),
+        Answers(202, "Queued or running; read it at `Location`", PositionHint, ASKED_HEADERS),
+        Answers(200, "Ended within the seconds of `Prefer: wait`", PositionHint, ASKED_HEADERS),
     ],
     problems=(403,),
     scope=HINTS,
@@ -106,7 +105,8 @@ def ask(call: Call) -> Response:
     ONE,
     "getPositionHint",
     callers=("appKey",),
-    answers=[Answers(200, "The advice, with the best so far", PositionHint)],
+    headers=("Accept-Language",),
+    answers=[Answers(200, "The advice, with the best so far", PositionHint, READ_HEADERS)],
     problems=(403, 404, 410),
     scope=HINTS,
 )
@@ -114,7 +114,7 @@ def read(call: Call, hint_id: str) -> Response:
     """Read the advice on positions.
 
     While it is worked on it shows its progress and the best actions so far."""
-    return json_answer(read_position_hints(call.house, call.caller, hint_id))
+    return told_answer(read_position_hints(call.house, call.caller, hint_id))
 
 
 @resource.operation(
@@ -122,7 +122,8 @@ def read(call: Call, hint_id: str) -> Response:
     ONE,
     "cancelPositionHint",
     callers=("appKey",),
-    answers=[Answers(200, "The advice, cancelled", PositionHint)],
+    headers=("Accept-Language",),
+    answers=[Answers(200, "The advice, cancelled", PositionHint, READ_HEADERS)],
     problems=(403, 404, 409, 410),
     scope=HINTS,
 )
@@ -131,4 +132,4 @@ def cancel(call: Call, hint_id: str) -> Response:
 
     What is found so far stays. Cancelling again changes nothing; what has ended otherwise stays as
     it is (409)."""
-    return json_answer(cancel_position_hints(call.house, call.caller, hint_id))
+    return told_answer(cancel_position_hints(call.house, call.caller, hint_id))

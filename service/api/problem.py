@@ -20,6 +20,7 @@ from service.games import errors as games
 from service.logs import get_logger
 from service.rules import cards, notation, violations
 from service.sentences import Sentence
+from service.translations import language_headers, told
 
 PROBLEM_TYPE = "application/problem+json"
 PROBLEMS_PATH = "/docs/problems"
@@ -314,9 +315,16 @@ def problem_type(kind: Kind) -> str:
 def problem_answer(
     kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """Return the answer that tells of a problem; `more` are members besides the usual ones."""
+    """Return the answer that tells of a problem, in the reader's language; `more` are members
+    besides the usual ones.
+    """
     return _answer(
-        {"type": problem_type(kind), "title": kind.title, "status": kind.status, "detail": detail},
+        {
+            "type": problem_type(kind),
+            "title": told(kind.title),
+            "status": kind.status,
+            "detail": told(detail),
+        },
         kind.status,
         headers,
         more,
@@ -332,6 +340,7 @@ def _answer(
     body["instance"] = request.path
     body.update(more)
     answer = Response(orjson.dumps(body), status, content_type=PROBLEM_TYPE)
+    answer.headers.extend(language_headers())
     if headers:
         answer.headers.extend(headers)
     return answer
@@ -350,7 +359,17 @@ def answer_error(error: Exception) -> Response:
     kind = kind_of(error)
     if kind.status == http.HTTPStatus.INTERNAL_SERVER_ERROR:
         return answer_fault(error)
-    return problem_answer(kind, str(error), headers=_headers_of(error, kind), **_more_of(error))
+    return problem_answer(
+        kind, _sentence_of(error), headers=_headers_of(error, kind), **_more_of(error)
+    )
+
+
+def _sentence_of(error: Exception) -> str:
+    """Return what an error says, not made into plain text yet."""
+    if isinstance(error, games.InvalidRequest):
+        return f"{error.field}: {told(error.why)}"
+    said = error.args[0] if error.args else None
+    return said if isinstance(said, Sentence) else str(error)
 
 
 def _headers_of(error: Exception, kind: Kind) -> dict[str, str]:
@@ -383,7 +402,7 @@ def _more_of(error: Exception) -> dict[str, Any]:
         shown = error.faults[:MAX_FAULTS]
         return {"errors": [{"field": field, "message": text} for field, text in shown]}
     if isinstance(error, games.InvalidRequest):
-        return {"errors": [{"field": error.field, "message": error.why}]}
+        return {"errors": [{"field": error.field, "message": told(error.why)}]}
     return {}
 
 
@@ -405,7 +424,8 @@ def answer_http_error(error: HTTPException) -> Response:
         }
         return _answer(body, status, headers, {})
     kind = KINDS[_KIND_OF_STATUS[status]]
-    return problem_answer(kind, _DETAIL_OF_STATUS.get(status, kind.title + "."), headers=headers)
+    detail = _DETAIL_OF_STATUS.get(status, f"{told(kind.title)}.")
+    return problem_answer(kind, detail, headers=headers)
 
 
 def answer_fault(error: Exception) -> Response:

@@ -2,13 +2,13 @@
 
 from flask import Response
 
-from service import web
 from service.api.picture import draw_table
 from service.api.resource import JSON_TYPE, Answers, Call, Resource, json_answer
 from service.api.schemas.queries import LanguageQuery
 from service.api.schemas.records import Record
 from service.games.final_table import read_final_table
 from service.games.records import read_record
+from service.translations import language_in_use
 
 resource = Resource("records", __name__, description="Finished games in the open")
 TEXT_TYPE = "text/plain"
@@ -63,6 +63,6 @@ def read_picture(call: Call, game_id: str) -> Response:
     For whom and from when on the record is; 409 before the end. It holds no script and refers to
     nothing outside."""
     table = read_final_table(call.house, call.caller, game_id)
-    language = call.query.get("lang") or web.best_language(call.request.accept_languages)
+    language = call.query.get("lang") or language_in_use()
     headers = {"Content-Language": language, "Vary": "Accept-Language, Authorization"}
     return Response(draw_table(table, language), content_type=PICTURE_TYPE, headers=headers)

@@ -2,16 +2,15 @@
 
 from flask import Response
 
-from service.api.resource import Answers, Body, Call, Resource, json_answer
+from service.api.resource import Answers, Body, Call, Resource
 from service.api.schemas.reviews import Review, ReviewRequest
-from service.api.tasks import task_answer
+from service.api.tasks import ASKED_HEADERS, READ_HEADERS, task_answer, told_answer
 from service.games.access import HINTS
 from service.games.limits import ADVICE
 from service.games.reviews import REVIEW, ask_review, cancel_review, read_review
 
 resource = Resource("reviews", __name__, description="Finished games looked at again")
 PATH = "/games/<string(maxlength=64):game_id>/review"
-ANSWER_HEADERS = ("Location", "Preference-Applied", "Idempotent-Replayed")
 
 
 @resource.operation(
@@ -23,11 +22,11 @@ ANSWER_HEADERS = ("Location", "Preference-Applied", "Idempotent-Replayed")
         {"As usual": {}, "A closer look": {"iterations": 10000, "seed": "a"}},
         is_optional=True,
     ),
-    headers=("Prefer", "Idempotency-Key"),
+    headers=("Prefer", "Idempotency-Key", "Accept-Language"),
     answers=[
-        Answers(202, "Queued or running; read it at `Location`", Review, ANSWER_HEADERS),
+        Answers(202, "Queued or running; read it at `Location`", Review, ASKED_HEADERS),
         Answers(
-            200, "Done already, or within the seconds of `Prefer: wait`", Review, ANSWER_HEADERS
+            200, "Done already, or within the seconds of `Prefer: wait`", Review, ASKED_HEADERS
         ),
     ],
     problems=(403, 404, 409),
@@ -52,7 +51,8 @@ def ask(call: Call, game_id: str) -> Response:
     "GET",
     PATH,
     "getReview",
-    answers=[Answers(200, "The review, as far as it is done", Review)],
+    headers=("Accept-Language",),
+    answers=[Answers(200, "The review, as far as it is done", Review, READ_HEADERS)],
     problems=(403, 404, 409, 410),
     scope=HINTS,
 )
@@ -60,14 +60,15 @@ def read(call: Call, game_id: str) -> Response:
     """Read the review of a finished game.
 
     The newest that was asked for; 404 before anybody has asked."""
-    return json_answer(read_review(call.house, call.caller, game_id))
+    return told_answer(read_review(call.house, call.caller, game_id))
 
 
 @resource.operation(
     "DELETE",
     PATH,
     "cancelReview",
-    answers=[Answers(200, "The review, cancelled", Review)],
+    headers=("Accept-Language",),
+    answers=[Answers(200, "The review, cancelled", Review, READ_HEADERS)],
     problems=(403, 404, 409, 410),
     scope=HINTS,
 )
@@ -75,4 +76,4 @@ def cancel(call: Call, game_id: str) -> Response:
     """Cancel the review of a finished game.
 
     What is done so far stays to be read."""
-    return json_answer(cancel_review(call.house, call.caller, game_id))
+    return told_answer(cancel_review(call.house, call.caller, game_id))

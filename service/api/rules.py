@@ -9,19 +9,27 @@ from flask import Response
 
 from service.api.resource import Answers, Call, Resource, json_answer
 from service.api.schemas.system import Rules
+from service.translations import catalogue, language_headers, language_in_use
 
 resource = Resource("rules", __name__, description="The rules of the game")
-DEFAULT_LANGUAGE = "en"
-LANGUAGES = (DEFAULT_LANGUAGE,)
-"""The languages there is a file for: `rules_LANGUAGE.json`."""
 
 
 @cache
 def rules_in(language: str) -> dict[str, Any]:
-    """Return the rules in one of `LANGUAGES`."""
-    text = resources.files("service.api").joinpath(f"rules_{language}.json").read_text("utf-8")
-    rules: dict[str, Any] = json.loads(text)
-    return rules
+    """Return the rules in one of the languages of `service/translations`: `rules_en.json`, and the
+    others by the catalogues.
+    """
+    text = resources.files("service.api").joinpath("rules_en.json").read_text("utf-8")
+    rules = json.loads(text)
+    tell = catalogue(language).gettext
+    return {
+        "language": language,
+        "title": tell(rules["title"]),
+        "rules": [
+            {"id": rule["id"], "section": tell(rule["section"]), "text": tell(rule["text"])}
+            for rule in rules["rules"]
+        ],
+    }
 
 
 @resource.operation(
@@ -35,8 +43,5 @@ def rules_in(language: str) -> dict[str, Any]:
 def read(call: Call) -> Response:
     """Read the rules.
 
-    Refusals cite their ids, which never change their meaning. English where the wanted language
-    is not there."""
-    language = call.request.accept_languages.best_match(LANGUAGES) or DEFAULT_LANGUAGE
-    headers = {"Content-Language": language, "Vary": "Accept-Language"}
-    return json_answer(rules_in(language), 200, headers)
+    In English, Esperanto or Finnish. Refusals cite their ids, which never change their meaning."""
+    return json_answer(rules_in(language_in_use()), 200, language_headers())

@@ -1,7 +1,7 @@
 """The table to play at in a browser: static files and the two pages that load them.
 
 Nothing is built and nothing is loaded from elsewhere. The pages use the public API alone and know
-no more than any other client: this package imports nothing of the service.
+no more than any other client: of the service this package imports nothing but the translations.
 
 All files lie under a path with a digest of them all (`/static/<digest>/...`), so that modules find
 each other by relative paths and a browser may keep what it has for a year; a path of another
@@ -19,13 +19,13 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 from flask import Blueprint, Response, request
-from werkzeug.datastructures import Accept
 from werkzeug.exceptions import NotFound
+
+from service.translations import LANGUAGES, best_language
+from service.translations.page_words import told_words
 
 pages = Blueprint("web", __name__)
 
-LANGUAGES = ("en", "eo", "fi")
-"""The first one is for those who want none of them."""
 TYPES = {
     "css": "text/css; charset=utf-8",
     "html": "text/html; charset=utf-8",
@@ -47,7 +47,9 @@ _LABELS = re.compile(r'data-i18n-label="([^"]+)"')
 
 @cache
 def static_files() -> dict[str, bytes]:
-    """Return all static files by their path, such as `i18n/en.json`."""
+    """Return all static files by their path, such as `table.js`. Of the words there is one file for
+    each language, `i18n/fi.json`.
+    """
     found: dict[str, bytes] = {}
 
     def walk(folder: Traversable, prefix: str) -> None:
@@ -58,6 +60,10 @@ def static_files() -> dict[str, bytes]:
                 found[prefix + entry.name] = entry.read_bytes()
 
     walk(resources.files("service.web").joinpath("static"), "")
+    english = json.loads(found[f"i18n/{LANGUAGES[0]}.json"])
+    for language in LANGUAGES:
+        words = json.dumps(told_words(english, language), ensure_ascii=False, separators=(",", ":"))
+        found[f"i18n/{language}.json"] = words.encode()
     return dict(sorted(found.items()))
 
 
@@ -116,14 +122,6 @@ def page_in(name: str, language: str) -> bytes:
     for field, value in filled.items():
         text = text.replace("{{" + field + "}}", value)
     return text.encode()
-
-
-def best_language(accepted: Accept) -> str:
-    """Return the one of `LANGUAGES` that `Accept-Language` likes best.
-
-    A dialect counts as its language: `fi-FI, en;q=0.5` wants Finnish."""
-    wanted = (tag.partition("-")[0].lower() for tag in accepted.values())
-    return next((language for language in wanted if language in LANGUAGES), LANGUAGES[0])
 
 
 def _wanted_language() -> str:

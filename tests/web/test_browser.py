@@ -10,6 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Route
 
+from service.rules.violations import SENTENCE_OF
+from service.translations import catalogue
 from tests.e2e.harness import Player, Service, wait_until
 from tests.web.table import CARD_EDGE, Table
 
@@ -407,23 +409,42 @@ def test_it_fits_a_phone(service: Service, open_table: Open):
 
 
 @pytest.mark.parametrize(
-    ("language", "draws", "hand"),
-    [("eo", "Tiri el la tirstako", "Via mano"), ("fi", "Nosta nostopinosta", "Kätesi")],
+    ("language", "draws", "hand", "team", "set_"),
+    [
+        ("eo", "Tiri el la tirstako", "Via mano", "Via teamo finludas", "Aron faras"),
+        ("fi", "Nosta nostopinosta", "Kätesi", "Joukkueesi päättää jaon", "Sarja on"),
+    ],
 )
 def test_it_speaks_the_readers_language(
-    service: Service, open_table: Open, language: str, draws: str, hand: str
+    service: Service, open_table: Open, language: str, draws: str, hand: str, team: str, set_: str
 ):
     """By the browser's wish, and by the switch; the codes of the API stay as they are."""
     table = start(service, open_table, "words", locale=language)
+    tell = catalogue(language).gettext
 
     assert draws == table.find('[data-act="draw"]').inner_text()
     assert hand == table.find("#hand").get_attribute("aria-label")
     assert language == table.find("html").get_attribute("lang")
     table.shoot(f"language-{language}")
     check_access(table, language)
+    table.find('[data-act="draw"]').click()
+    table.find("#hand [data-card]").nth(7).wait_for()
+    table.find("#hand [data-card]").first.click(position=CARD_EDGE)
+    table.find('[data-act="meld"]').click(force=True)
+    refusals = {tell(sentence.pattern) for sentence in SENTENCE_OF.values()}
+    assert table.find("#refusal span").inner_text() in refusals
+    table.find("#hint-ask").click()
+    reason = table.find("#hint .candidate > .reason")
+    reason.filter(has_text=team).wait_for()
+    table.shoot(f"hint-{language}")
+    table.find('.bar [data-do="rules"]').click()
+    table.find("#rule-R15").filter(has_text=set_).wait_for()
+    table.page.keyboard.press("Escape")
     table.find("#language").select_option("en")
-    table.find('[data-act="draw"]:has-text("Draw from the stock")').wait_for()
+    table.find('[data-act="discard"]:has-text("Discard")').wait_for()
     assert "Scores" == table.find("#scores-head").inner_text()
+    reason.filter(has_text="Your team goes out").wait_for()
+    assert "" == table.find("#refusal").inner_text()
 
 
 def test_nothing_that_axe_knows_shuts_people_out(service: Service, open_table: Open):

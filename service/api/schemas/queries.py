@@ -2,9 +2,9 @@
 
 from marshmallow import ValidationError, fields, validate, validates_schema
 
-from service import web
 from service.api.schemas.fields import QueryTruth, QueryWhole, RequestSchema
 from service.api.schemas.games import STATUSES
+from service.translations import LANGUAGES
 
 LOG_LIMIT = 1000
 PAGE_LIMIT = 100
@@ -41,7 +41,7 @@ class LanguageQuery(RequestSchema):
     """In which language."""
 
     lang = fields.String(
-        validate=validate.OneOf(web.LANGUAGES),
+        validate=validate.OneOf(LANGUAGES),
         metadata={"description": "The language of the words; without it `Accept-Language` says."},
     )
 

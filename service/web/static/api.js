@@ -3,6 +3,7 @@
  * drawer can show it: the page doubles as a tutorial of the API.
  */
 
+import { lang } from "./i18n.js";
 import { kept, keepForNow } from "./keep.js";
 
 const MOST_CALLS = 150;
@@ -36,13 +37,14 @@ const tell = (call) => listeners.forEach((listener) => listener(call));
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The call as a line for a shell; the token stands as $TOKEN. */
+/** The call as a line for a shell; the token stands as $TOKEN. English is what curl gets anyway. */
 export function curlOf(call) {
   const parts = ["curl"];
   if (call.isStream) parts.push("-N");
   if (call.method !== "GET") parts.push("-X", call.method);
   parts.push(quoted(location.origin + call.path));
   for (const [name, value] of Object.entries(call.headers)) {
+    if (name === "Accept-Language" && value === "en") continue;
     if (name === "Authorization") parts.push('-H "Authorization: Bearer $TOKEN"');
     else parts.push("-H", quoted(`${name}: ${value}`));
   }
@@ -67,7 +69,8 @@ export class Client {
   }
 
   #headers(more, body) {
-    const headers = {};
+    // What people read comes in the page's language, which need not be the browser's.
+    const headers = { "Accept-Language": lang() };
     if (this.token) headers.Authorization = `Bearer ${this.token}`;
     if (body !== undefined) headers["Content-Type"] = "application/json";
     return Object.assign(headers, more);

@@ -27,6 +27,9 @@ export const worthOfAll = (cards) => cards.reduce((sum, card) => sum + worthOf(c
 export const short = (card) =>
   isJoker(card) ? `★${card[1]}` : (card[0] === "T" ? "10" : card[0]) + SIGNS[card[1]];
 
+/** A text of the API with its cards as signs: `7H` is `7♥`. */
+export const inSigns = (text) => text.replace(/\b(?:[2-9TJQKA][CDHS]|X[1-4])\b/g, short);
+
 /** A card in words, in the reader's language. */
 export const spoken = (card) =>
   isJoker(card)

@@ -215,7 +215,7 @@ export async function rulesDialog(id = null) {
   const body = h("div.rules", {}, h("p.note", {}, t("loading")));
   const dialog = openDialog(t("rules.heading"), body, { name: "rules" });
   try {
-    rules[lang()] ??= await new Client().get("/rules", { headers: { "Accept-Language": lang() } });
+    rules[lang()] ??= await new Client().get("/rules");
   } catch (error) {
     body.replaceChildren(fault(error));
     return;

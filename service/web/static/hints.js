@@ -1,9 +1,9 @@
 /** Advice: asking for it, and a bar for each candidate while the search runs. */
 
 import { Problem } from "./api.js";
-import { short } from "./cards.js";
+import { inSigns, short } from "./cards.js";
 import { $, h, patch, set } from "./dom.js";
-import { has, number, percent, t } from "./i18n.js";
+import { number, percent, t } from "./i18n.js";
 import { keep, kept } from "./keep.js";
 import { isEqual } from "./legal.js";
 import { actionText } from "./names.js";
@@ -62,6 +62,16 @@ export class Hints {
 
   #say(action) {
     return actionText(action);
+  }
+
+  /** Read the hint again: its sentences are in the language of the one who asks. */
+  async retell() {
+    if (this.hint?.status !== "done") return;
+    const { client, id } = this.ui;
+    const hint = await client.get(`/games/${id}/hints/${this.hint.id}`, { isPoll: true }).catch(() => null);
+    if (!hint || this.hint?.id !== hint.id) return;
+    this.hint = hint;
+    this.draw();
   }
 
   async cancel() {
@@ -197,20 +207,9 @@ function barOf(margin, low, high, { low: start, span }, label) {
   return bar;
 }
 
-/** The reason in the reader's language where its code is known, else as the service says it. */
-function reasonOf(candidate) {
-  const { reason } = candidate;
-  if (!reason) return null;
-  if (typeof reason === "string") return h("p.reason", {}, reason);
-  const values = { ...candidate.action, ...reason.values };
-  values.card = candidate.action.card ? short(candidate.action.card) : "";
-  values.cards = (candidate.action.cards ?? []).map(short).join(" ");
-  for (const name of ["goes_out", "they_go_out", "next_takes_it", "ends_within_round"]) {
-    if (typeof values[name] === "number") values[name] = percent(values[name]);
-  }
-  if (typeof values.left_in_hand === "number") values.left_in_hand = number(values.left_in_hand);
-  if (!has(`reason.${reason.code}`)) return h("p.reason", {}, reason.text ?? "");
-  return h("p.reason", {}, `${t(`reason.${reason.code}`, values)} ${t("reason.outlook", values)}`);
+/** The reason as the service says it in the reader's language, with the signs of the suits. */
+function reasonOf({ reason }) {
+  return reason ? h("p.reason", {}, inSigns(reason.text)) : null;
 }
 
 /** The reason for a move that is not the best, behind a click. */

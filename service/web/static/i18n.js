@@ -24,9 +24,6 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
-/** Tell whether there are words for `key`. */
-export const has = (key) => key in words;
-
 /** A number with a true minus sign, and a plus where that is wanted. */
 export function number(value, { signed = false, digits = 0 } = {}) {
   const text = new Intl.NumberFormat(language === "eo" ? "eo" : language, {

@@ -139,7 +139,7 @@ export function wirePlay(ui, deeds) {
 
 /** What is meant by bringing `load` to `zone`: play it, or ask why it cannot be. */
 function dropOn(ui, deeds, load, zone) {
-  if (!ui.isMine) return deeds.explain(null, "refuse.turn");
+  if (!ui.isMine) return deeds.explain(null);
   const legal = ui.game.legal_actions;
   const chosen = [...ui.selected];
   const targets = targetsOf(legal, ui.selected);

@@ -167,7 +167,7 @@ function drawLive(state = ui.live, seconds = 0) {
 async function play(action) {
   // A double click is one.
   if (ui.isSending) return undefined;
-  if (!ui.isMine) return explain(null, "refuse.turn");
+  if (!ui.isMine) return explain(null);
   ui.isSending = true;
   const { client, feed, show } = ui;
   try {
@@ -188,7 +188,8 @@ async function play(action) {
 
 /** Say why something cannot be done: the service's own answer, or the page's where nothing is asked. */
 async function explain(guess, key) {
-  if (!guess || !ui.isMine) return refuse(null, t(key ?? (ui.isMine ? "refuse.none" : "refuse.turn")));
+  if (!ui.isMine) return refuse(null, turnText(ui).trim() || t(ui.game.status === "playing" ? "turn.wait" : "live.over"));
+  if (!guess) return refuse(null, t(key ?? "refuse.none"));
   try {
     await ui.client.post(`/games/${ui.id}/actions?dry_run=true`, guess);
     return redraw();
@@ -234,7 +235,7 @@ const deeds = {
     return hints.ask();
   },
   back: takeSeatBack,
-  bot: () => (ui.isMine ? botDialog(letBotPlay) : explain(null, "refuse.turn")),
+  bot: () => (ui.isMine ? botDialog(letBotPlay) : explain(null)),
   side: () => openSide($("#side").dataset.open === "none" ? "all" : "none"),
   skip: () => ui.show.hurry(),
 };
@@ -436,7 +437,9 @@ async function replayPage(address) {
 
 async function changeLanguage(wanted) {
   await choose(wanted);
+  $("#refusal").replaceChildren();
   drawPage();
+  await hints.retell();
 }
 
 /** Draw everything anew: the language or a setting has changed. */
