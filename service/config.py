@@ -106,7 +106,7 @@ class Settings:
     """All other requests of one key or token a minute; 0: no limit."""
 
     max_hints: int = 100
-    """Hints, bot moves and reviews of one app that may be queued or running; 0: no limit."""
+    """Hints, bot moves and reviews of one key that may be queued or running; 0: no limit."""
 
     log_level: LogLevel = "info"
     """The least important lines that are written: ``debug``, ``info``, ``warning``, ``error``."""

@@ -26,6 +26,8 @@ SECRET_BYTES = 24
 """Of a token, a seed, a key: 192 bits."""
 TOKEN_PREFIX = "prs_"
 APP_KEY_PREFIX = "prk_"
+KEY_DIGITS = 12
+"""Of a key's hash: enough to tell keys apart."""
 LOCAL_APP = "local"
 """The app that callers without a key are, where keys are optional."""
 PLAY, HINTS, ADMIN = "play", "hints", "admin"
@@ -77,6 +79,13 @@ class SeatCaller:
 
 
 Caller = AppCaller | SeatCaller
+
+
+def key_name(caller: AppCaller) -> str:
+    """Return the digits by which `keys list` and `keys revoke` know the caller's key; empty for
+    the local app, which has none.
+    """
+    return caller.key_hash[:KEY_DIGITS]
 
 
 def hash_secret(secret: str) -> str:

@@ -7,7 +7,7 @@ the game."""
 from datetime import datetime
 from typing import Any
 
-from service.games.access import LOCAL_APP, Caller, admit, player_for
+from service.games.access import Caller, admit, player_for
 from service.games.changing import BOT_QUEUE, Outcome, load_game, replayed
 from service.games.errors import (
     ActionRefused,
@@ -22,7 +22,7 @@ from service.games.errors import (
 from service.games.hosting import check_level, check_unfinished
 from service.games.house import House
 from service.games.levels import DEFAULT_LEVEL
-from service.games.limits import check_quota, note_job
+from service.games.limits import account_of, check_quota, note_job
 from service.games.model import Game, game_from_state
 from service.games.ports import HINT_QUEUE as HINT_QUEUE
 from service.games.ports import RequestKey
@@ -102,8 +102,9 @@ def ask_hint(
         "error": None,
     }
     arguments = {"view": view_to_json(view_match(game.match, seat)), "budget": budget}
+    account = account_of(caller, game)
     return start_task(
-        house, game.id, HINT, document, HINT_QUEUE, HINT_JOB, arguments, key, app=game.app
+        house, game.id, HINT, document, HINT_QUEUE, HINT_JOB, arguments, key, account=account
     )
 
 
@@ -133,8 +134,9 @@ def ask_bot_move(
         "error": None,
     }
     arguments = {"game_id": game.id, "seat": seat, "version": game.version, "level": level}
+    account = account_of(caller, game)
     return start_task(
-        house, game.id, BOT_MOVE, document, BOT_QUEUE, BOT_MOVE_JOB, arguments, key, app=game.app
+        house, game.id, BOT_MOVE, document, BOT_QUEUE, BOT_MOVE_JOB, arguments, key, account=account
     )
 
 
@@ -148,14 +150,14 @@ def start_task(
     arguments: dict[str, Any],
     key: RequestKey | None,
     ttl_s: int | None = None,
-    app: str = LOCAL_APP,
+    account: str = "",
 ) -> Outcome:
     """Keep the task's document, as long as a hint's unless told otherwise, and put its job on the
     queue.
 
-    `app` is the one to whose quota the job counts. When it has too many, or the queue does not take
-    it, nothing is kept and the error raised: the same request, with the same key, may be made
-    again."""
+    `account` is the app key to whose quota the job counts (`limits.py`). When it has too many, or
+    the queue does not take it, nothing is kept and the error raised: the same request may be made
+    again, with the same idempotency key."""
     task_id, answer = house.store.new_task(scope, kind, document, ttl_s or house.hint_ttl_s, key)
     if answer is not None:
         return replayed(answer, key)
@@ -163,12 +165,12 @@ def start_task(
     job_arguments = {"scope": scope, "task_id": task_id, **arguments}
     job_id = _job_id(scope, kind, task_id)
     try:
-        check_quota(house, app)
+        check_quota(house, account)
         house.queue.enqueue(queue, job, job_id, job_arguments)
     except (Unavailable, RateLimited):
         house.store.drop_task(scope, kind, task_id, key)
         raise
-    note_job(house, app, job_id)
+    note_job(house, account, job_id)
     return Outcome(document)
 
 

@@ -12,6 +12,7 @@ from service.games.access import (
     admit,
     hash_secret,
     issue_token,
+    key_name,
     make_token,
 )
 from service.games.changing import (
@@ -244,6 +245,8 @@ def _new_game(
     )
     if caller.is_test:
         game.extra["sandbox"] = True
+    if caller.key_hash:
+        game.extra["key"] = key_name(caller)
     for seat, player in enumerate(seating.players):
         if order.seats[player].player == "external":
             _place_external(house, game, seat, order.seats[player], f"seats.{player}")

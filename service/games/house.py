@@ -24,7 +24,7 @@ class House:
     review_ttl_s: int = 7 * 86_400
     """How long a review can be read: as long as the finished game."""
     max_hints: int = 0
-    """Hints, moves and reviews of one app that may be queued or running at once; 0: no limit."""
+    """Hints, moves and reviews of one key that may be queued or running at once; 0: no limit."""
 
     def now(self) -> str:
         """Return the time in RFC 3339, UTC, to the millisecond."""

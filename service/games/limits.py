@@ -6,9 +6,10 @@ the local app of a machine of one's own, have no limits."""
 from dataclasses import dataclass
 from typing import Protocol
 
-from service.games.access import LOCAL_APP
+from service.games.access import AppCaller, Caller, key_name
 from service.games.errors import RateLimited
 from service.games.house import House
+from service.games.model import Game
 from service.sentences import Sentence
 
 WINDOW_S = 60
@@ -42,19 +43,29 @@ class Limits(Protocol):
         """
 
 
-def check_quota(house: House, app: str) -> None:
-    """Raise RateLimited when the app has as much work queued or running as it may.
+def account_of(caller: Caller, game: Game | None = None) -> str:
+    """Return to which key's quota a request counts, by the first digits of the key's hash: the
+    caller's, and for a seat's token the one that its game was made with. Empty for none.
 
-    What is noted of an app's work is looked at only when it seems too much: jobs that have ended
+    Tokens have no quota of their own: whoever makes many games would have many."""
+    if isinstance(caller, AppCaller):
+        return key_name(caller)
+    return "" if game is None else game.made_by_key
+
+
+def check_quota(house: House, account: str) -> None:
+    """Raise RateLimited when a key has as much work queued or running as it may.
+
+    What is noted of a key's work is looked at only when it seems too much: jobs that have ended
     are forgotten then. Requests at the very same moment may come in together; the queue's own limit
     holds in any case."""
-    if not house.max_hints or app == LOCAL_APP:
+    if not house.max_hints or not account:
         return
-    noted = house.store.jobs_of(app)
+    noted = house.store.jobs_of(account)
     if len(noted) < house.max_hints:
         return
     ended = [job_id for job_id in noted if not house.queue.is_active(job_id)]
-    house.store.forget_jobs(app, ended)
+    house.store.forget_jobs(account, ended)
     if len(noted) - len(ended) >= house.max_hints:
         raise RateLimited(
             Sentence(
@@ -64,7 +75,7 @@ def check_quota(house: House, app: str) -> None:
         )
 
 
-def note_job(house: House, app: str, job_id: str) -> None:
-    """Count a job that was just queued to the app."""
-    if house.max_hints and app != LOCAL_APP:
-        house.store.note_job(app, job_id, house.clock())
+def note_job(house: House, account: str, job_id: str) -> None:
+    """Count a job that was just queued to the key."""
+    if house.max_hints and account:
+        house.store.note_job(account, job_id, house.clock())

@@ -91,6 +91,12 @@ class Game:
         return match_id
 
     @property
+    def made_by_key(self) -> str:
+        """The first digits of the hash of the key that it was made with; empty for none."""
+        name: str = self.extra.get("key", "")
+        return name
+
+    @property
     def is_sandbox(self) -> bool:
         """Whether it was made with a test key: its cards may be chosen and its clock moved."""
         return bool(self.extra.get("sandbox"))

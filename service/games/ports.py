@@ -165,14 +165,14 @@ class GameStore(Protocol):
     def count_tasks(self, scope: str, kind: str) -> int:
         """Return the number of the last task of a kind that was made in a scope."""
 
-    def note_job(self, app: str, job_id: str, at_s: float) -> None:
-        """Put a job on the list of those that count to the app's quota, since `at_s`."""
+    def note_job(self, account: str, job_id: str, at_s: float) -> None:
+        """Put a job on the list of those that count to a key's quota, since `at_s`."""
 
-    def jobs_of(self, app: str) -> list[str]:
-        """Return the jobs on the app's list, the oldest first."""
+    def jobs_of(self, account: str) -> list[str]:
+        """Return the jobs on the key's list, the oldest first."""
 
-    def forget_jobs(self, app: str, job_ids: list[str]) -> None:
-        """Take jobs off the app's list."""
+    def forget_jobs(self, account: str, job_ids: list[str]) -> None:
+        """Take jobs off the key's list."""
 
     def newest_task(self, scope: str, kind: str) -> str | None:
         """Return the id of the task of that kind that was made last and is still there, looking

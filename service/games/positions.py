@@ -13,6 +13,7 @@ from service.games.errors import Conflict, ImpossiblePosition, InvalidRequest, N
 from service.games.hosting import check_level
 from service.games.house import House
 from service.games.levels import DEFAULT_LEVEL, bot_levels
+from service.games.limits import account_of
 from service.games.ports import RequestKey
 from service.rules.positions import find_view_faults
 from service.rules.view import view_from_json, view_to_json
@@ -76,7 +77,7 @@ def ask_position_hints(
         POSITION_JOB,
         arguments,
         key,
-        app=scope.partition("-")[2],
+        account=account_of(caller),
     )
 
 

@@ -10,6 +10,7 @@ from service.games.advice import UNDER_WAY, load_task, start_task
 from service.games.changing import Outcome, load_game
 from service.games.errors import Conflict, TaskExpired, TaskNotFound
 from service.games.house import House
+from service.games.limits import account_of
 from service.games.model import Game
 from service.games.ports import REVIEW_QUEUE as REVIEW_QUEUE
 from service.games.ports import RequestKey
@@ -71,7 +72,7 @@ def ask_review(
         {"options": wanted},
         key,
         house.review_ttl_s,
-        game.app,
+        account_of(caller, game),
     )
 
 

@@ -14,7 +14,7 @@
 | `prs:app:{APP}:webhook` | JSON | none: until taken away | set webhook |
 | `prs:appkey:HASH` | hash `app` `created_at` `scopes` `test` | none: until revoked | the same two |
 | `prs:appkeys` | set of the hashes of app keys | none | create, revoke app key |
-| `prs:app:{APP}:jobs` | sorted set of job ids, by s since 1970 | `JOBS_TTL_S` | note, forget jobs |
+| `prs:jobs:KEY` | sorted set of job ids, by s since 1970 | `JOBS_TTL_S` | note, forget jobs |
 | `prs:metrics` | hash of counters | none | count |
 | `prs:limit:BUCKET:HASH:MINUTE` | counter of requests | two minutes | take from a bucket |
 
@@ -39,7 +39,7 @@ LIMITS_PREFIX = f"{PREFIX}limit"
 COUNTERS = f"{PREFIX}metrics"
 """What is counted for operators, by the names of `service/games/counting.py`."""
 JOBS_TTL_S = 86_400
-"""After the last job that an app has asked for: longer than any runs."""
+"""After the last job that a key has asked for: longer than any runs."""
 LOOK_BACK = 10
 """Tasks that are looked at to find the newest still there: one is dropped now and then."""
 WAKE_CHANNELS = f"{PREFIX}wake:"
@@ -115,9 +115,9 @@ def agenda_key(agenda: str) -> str:
     return f"{PREFIX}agenda:{agenda}"
 
 
-def app_jobs_key(app: str) -> str:
-    """Return the key of the jobs that count to an app's quota."""
-    return f"{PREFIX}app:{{{app}}}:jobs"
+def jobs_key(account: str) -> str:
+    """Return the key of the jobs that count to the quota of an app's key, by its first digits."""
+    return f"{PREFIX}jobs:{account}"
 
 
 def app_key_key(key_hash: str) -> str:

@@ -293,22 +293,22 @@ class MemoryStore:
         with self._open():
             return self._counters.get((scope, kind), 0)
 
-    def note_job(self, app: str, job_id: str, at_s: float) -> None:
-        """Put a job on the app's list."""
+    def note_job(self, account: str, job_id: str, at_s: float) -> None:
+        """Put a job on the key's list."""
         with self._open():
-            self._jobs.setdefault(app, {})[job_id] = at_s
+            self._jobs.setdefault(account, {})[job_id] = at_s
 
-    def jobs_of(self, app: str) -> list[str]:
-        """Return the jobs on the app's list, the oldest first."""
+    def jobs_of(self, account: str) -> list[str]:
+        """Return the jobs on the key's list, the oldest first."""
         with self._open():
-            jobs = self._jobs.get(app, {})
+            jobs = self._jobs.get(account, {})
             return sorted(jobs, key=lambda job_id: (jobs[job_id], job_id))
 
-    def forget_jobs(self, app: str, job_ids: list[str]) -> None:
-        """Take jobs off the app's list."""
+    def forget_jobs(self, account: str, job_ids: list[str]) -> None:
+        """Take jobs off the key's list."""
         with self._open():
             for job_id in job_ids:
-                self._jobs.get(app, {}).pop(job_id, None)
+                self._jobs.get(account, {}).pop(job_id, None)
 
     def newest_task(self, scope: str, kind: str) -> str | None:
         """Return the id of the newest task that is still there."""

@@ -338,25 +338,25 @@ class RedisStore:
         with store_errors():
             return int(self._client.get(keys.task_counter_key(scope, kind)) or 0)
 
-    def note_job(self, app: str, job_id: str, at_s: float) -> None:
-        """Put a job on the app's list."""
+    def note_job(self, account: str, job_id: str, at_s: float) -> None:
+        """Put a job on the key's list."""
         with store_errors():
             pipeline = self._client.pipeline(transaction=False)
-            pipeline.zadd(keys.app_jobs_key(app), {job_id: at_s})
-            pipeline.expire(keys.app_jobs_key(app), keys.JOBS_TTL_S)
+            pipeline.zadd(keys.jobs_key(account), {job_id: at_s})
+            pipeline.expire(keys.jobs_key(account), keys.JOBS_TTL_S)
             pipeline.execute()
 
-    def jobs_of(self, app: str) -> list[str]:
-        """Return the jobs on the app's list, the oldest first."""
+    def jobs_of(self, account: str) -> list[str]:
+        """Return the jobs on the key's list, the oldest first."""
         with store_errors():
-            found = self._client.zrange(keys.app_jobs_key(app), 0, -1)
+            found = self._client.zrange(keys.jobs_key(account), 0, -1)
         return [job_id.decode() for job_id in found]
 
-    def forget_jobs(self, app: str, job_ids: list[str]) -> None:
-        """Take jobs off the app's list."""
+    def forget_jobs(self, account: str, job_ids: list[str]) -> None:
+        """Take jobs off the key's list."""
         if job_ids:
             with store_errors():
-                self._client.zrem(keys.app_jobs_key(app), *job_ids)
+                self._client.zrem(keys.jobs_key(account), *job_ids)
 
     def newest_task(self, scope: str, kind: str) -> str | None:
         """Return the id of the newest task that is still there."""

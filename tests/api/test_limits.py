@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service.api.positions import IN_THE_MIDDLE
 from service.config import Settings
 from service.store.app_keys import MemoryAppKeys
 from service.store.limits import redis_limits
@@ -14,6 +15,7 @@ from tests.api.client import ApiClient, Table, memory_app
 
 Json = dict[str, Any]
 KEY = "prk_club"
+SECOND_KEY = "prk_club_again"
 SEATS = [{"player": "human"}] * 4
 
 
@@ -121,15 +123,16 @@ def test_limits_hold_for_all_processes_together(redis: Any) -> None:
 
 
 def quota_api(queue: MemoryQueue, store: MemoryStore, most: int) -> ApiClient:
-    """Return a client of a service in which an app may have so much work under way."""
+    """Return a client of a service in which a key may have so much work under way."""
     keys = MemoryAppKeys()
     keys.create("club", KEY)
+    keys.create("club", SECOND_KEY)
     keys.create("other", "prk_other")
     settings = Settings(auth="required", max_hints=most)
     return ApiClient(memory_app(settings=settings, keys=keys, queue=queue, store=store))
 
 
-def test_an_app_has_only_so_much_work_under_way(queue: MemoryQueue, store: MemoryStore) -> None:
+def test_a_key_has_only_so_much_work_under_way(queue: MemoryQueue, store: MemoryStore) -> None:
     """429 for the next hint of whatever kind; what has ended makes room; others are not touched."""
     api = quota_api(queue, store, 2)
     game = new_game(api)
@@ -152,6 +155,33 @@ def test_an_app_has_only_so_much_work_under_way(queue: MemoryQueue, store: Memor
     queue.end(queue.start().job_id)
     assert api.post(f"{path}/hints", {"seed": 3}, **ask).status == 202
     assert api.post(f"{path}/hints", {"seed": 4}, token=token).status == 429
+
+
+def test_each_key_of_an_app_has_a_quota_of_its_own(queue: MemoryQueue, store: MemoryStore) -> None:
+    """As it has buckets of its own; tokens count to the key that their game was made with."""
+    api = quota_api(queue, store, 1)
+    game = new_game(api)
+    path = f"/games/{game['game']['id']}"
+    token = game["seat_tokens"][str(game["game"]["deal"]["turn"])]
+    position = {"position": IN_THE_MIDDLE, "iterations": 100}
+    assert api.post("/positions/hints", position, token=SECOND_KEY).status == 202
+    assert api.post(f"{path}/hints", {}, token=SECOND_KEY).status == 429
+    assert api.post(f"{path}/hints", {}, token=token).status == 202
+
+    assert api.post(f"{path}/hints", {}, token=KEY).status == 429
+    assert api.post(f"{path}/hints", {}, token=token).status == 429
+
+
+def test_the_local_app_has_no_quota(queue: MemoryQueue, store: MemoryStore) -> None:
+    """Nor have the tokens of its games: a machine of one's own."""
+    settings = Settings(max_hints=1)
+    api = ApiClient(memory_app(settings=settings, queue=queue, store=store))
+    game = api.post("/games", {"seats": SEATS}).json
+    path = f"/games/{game['game']['id']}/hints"
+    token = game["seat_tokens"][str(game["game"]["deal"]["turn"])]
+
+    for caller in (None, None, token, token):
+        assert api.post(path, {}, token=caller).status == 202
 
 
 def test_a_repeated_request_is_answered_though_the_quota_is_full(
