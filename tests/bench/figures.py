@@ -11,12 +11,17 @@ def show(what: str, values: Sequence[float], unit: str, note: str = "") -> float
     """Print the median of repeated measurements with quartiles and range; return the median."""
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     print(
-        f"\n{what}: {middle:,.4g} {unit} (quartiles {low:,.4g} to {high:,.4g}, "
-        f"range {min(values):,.4g} to {max(values):,.4g}, n={len(values)}){note}",
+        f"\n{what}: {_told(middle)} {unit} (quartiles {_told(low)} to {_told(high)}, "
+        f"range {_told(min(values))} to {_told(max(values))}, n={len(values)}){note}",
         end="",
         flush=True,
     )
     return middle
+
+
+def _told(value: float) -> str:
+    """Return a number with four digits, or all of those before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def show_command(test: str) -> None:
