@@ -20,6 +20,7 @@ from service.api import (
     hints,
     matches,
     positions,
+    queues,
     records,
     reviews,
     rules,
@@ -46,6 +47,7 @@ from service.store.app_keys import RedisAppKeys
 from service.store.clock import StoreClock
 from service.store.connecting import connect
 from service.store.figures import Figures
+from service.store.jobs import Jobs
 from service.store.limits import redis_limits
 from service.store.redis_store import RedisStore
 from service.translations import register_translations
@@ -66,6 +68,7 @@ RESOURCES = (
     sandbox.resource,
     bots.resource,
     rules.resource,
+    queues.resource,
     system.resource,
 )
 FIGURES_TIMEOUT_S = 0.5
@@ -120,9 +123,10 @@ def create_app(
         keys = keys or RedisAppKeys(client)
         limits = limits or redis_limits(client, clock)
     clock = clock or time.time
-    figures = None
+    figures = _figures(settings)
+    collector = None
     if queue is None:
-        figures = FiguresCollector(_figures(settings), clock)
+        collector = FiguresCollector(figures, clock)
         queue = RqQueue(
             connect(settings.queue_redis_url, settings.redis_timeout_s),
             max_queued_jobs=settings.max_queued_jobs,
@@ -135,7 +139,7 @@ def create_app(
     # Neither redirects to another spelling of a path: their answers would be HTML pages.
     app.url_map.strict_slashes = False
     app.url_map.merge_slashes = False
-    metrics = Metrics(figures)
+    metrics = Metrics(collector)
     app.extensions["persian_rummy"] = Parts(
         house=House(
             store,
@@ -150,6 +154,8 @@ def create_app(
         settings=settings,
         keys=keys,
         metrics=metrics,
+        figures=figures,
+        jobs=Jobs(connect(settings.queue_redis_url, settings.redis_timeout_s)),
         limits=limits,
         bucket_limits=limits_of(settings),
         # Looked up now: gevent may have put its own in place since this module was imported.

@@ -29,6 +29,7 @@ from structlog.contextvars import bound_contextvars
 
 from service.config import Settings
 from service.embedded import dying_with_parent
+from service.games.counting import waited
 from service.games.errors import Unavailable
 from service.games.jumps import ClockWatch
 from service.games.ports import QUEUES as QUEUES
@@ -129,7 +130,15 @@ class WarmWorker(SimpleWorker):
             is_done = bool(super().perform_job(job, queue, execution))
             if traced is not None and not is_done:
                 traced.fail("job_failed")
+            house().store.count(waited(queue.name, waited_s(job)))
             return is_done
+
+
+def waited_s(job: Job) -> float:
+    """Return the seconds from a job's queuing to its beginning."""
+    if job.enqueued_at is None or job.started_at is None:
+        return 0.0
+    return max((job.started_at - job.enqueued_at).total_seconds(), 0.0)
 
 
 def jobs_of(queue_name: str) -> frozenset[str]:

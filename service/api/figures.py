@@ -6,7 +6,7 @@ processes. What Redis does not tell at once is left out, and the rest is told.
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from prometheus_client.core import (
@@ -17,7 +17,16 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from service.games.counting import GAMES, ITERATIONS, THOUGHT, THOUGHT_BUCKETS_S, THOUGHT_S
+from service.games.counting import (
+    GAMES,
+    ITERATIONS,
+    THOUGHT,
+    THOUGHT_BUCKETS_S,
+    THOUGHT_S,
+    WAITED,
+    WAITED_BUCKETS_S,
+    WAITED_S,
+)
 from service.games.errors import Unavailable
 from service.store.figures import QueueFigures
 
@@ -33,6 +42,9 @@ class Source(Protocol):
     def waiting_for_bots(self) -> int:
         """Return how many games wait for a bot."""
 
+    def games(self, now_s: float) -> dict[str, int]:
+        """Return how many games are stored, by status."""
+
     def counters(self) -> dict[str, float]:
         """Return the counters by name."""
 
@@ -47,7 +59,7 @@ class FiguresCollector(Collector):
 
     def describe(self) -> Iterable[Metric]:
         """Return all metrics without values: Redis is not asked when this is registered."""
-        return [*_of_queues({}), *_of_games(None), *_of_counters({})]
+        return [*_of_queues({}), *_of_games(None, {}), *_of_counters({})]
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics of what answers."""
@@ -58,7 +70,7 @@ class FiguresCollector(Collector):
         waiting = _or_none(self._source.waiting_for_bots)
         if waiting is None:
             return
-        yield from _of_games(waiting)
+        yield from _of_games(waiting, _or_none(lambda: self._source.games(self._clock())) or {})
         counters = _or_none(self._source.counters)
         if counters is not None:
             yield from _of_counters(counters)
@@ -81,6 +93,7 @@ def _of_queues(queues: dict[str, QueueFigures]) -> list[Metric]:
     return [
         gauge("jobs_queued", "Jobs that wait.", lambda queue: queue.queued),
         gauge("jobs_running", "Jobs in hand.", lambda queue: queue.running),
+        gauge("jobs_failed", "Jobs that failed in the last hour.", lambda queue: queue.failed),
         gauge("workers", "Workers registered.", lambda queue: queue.workers),
         gauge(
             "oldest_job_seconds",
@@ -90,11 +103,17 @@ def _of_queues(queues: dict[str, QueueFigures]) -> list[Metric]:
     ]
 
 
-def _of_games(waiting: int | None) -> list[Metric]:
+def _of_games(waiting: int | None, by_status: dict[str, int]) -> list[Metric]:
+    stored = GaugeMetricFamily(
+        "persian_rummy_games_stored", "Games that are kept.", labels=("status",)
+    )
+    for status, count in by_status.items():
+        stored.add_metric((status,), count)
     return [
         GaugeMetricFamily(
             "persian_rummy_games_waiting_for_bot", "Games in which a bot is to move.", value=waiting
-        )
+        ),
+        stored,
     ]
 
 
@@ -108,23 +127,39 @@ def _of_counters(counters: dict[str, float]) -> list[Metric]:
     thought = HistogramMetricFamily(
         "persian_rummy_bot_think_seconds", "Seconds that a bot thought.", labels=("level",)
     )
-    actions: dict[str, list[float]] = {}
+    waited = HistogramMetricFamily(
+        "persian_rummy_job_wait_seconds", "Seconds that a job waited.", labels=("queue",)
+    )
     for name, value in sorted(counters.items()):
         kind, _, rest = name.partition(":")
         if kind == GAMES:
             games.add_metric((rest,), value)
         elif kind == ITERATIONS:
             iterations.add_metric((rest,), value)
-        elif kind == THOUGHT:
-            level, _, bucket = rest.partition(":")
-            counts = actions.setdefault(level, [0.0] * (len(THOUGHT_BUCKETS_S) + 1))
-            counts[bisect_left(THOUGHT_BUCKETS_S, float(bucket))] += value
-    for level, counts in actions.items():
+    _fill(thought, counters, (THOUGHT, THOUGHT_S), THOUGHT_BUCKETS_S)
+    _fill(waited, counters, (WAITED, WAITED_S), WAITED_BUCKETS_S)
+    return [games, iterations, thought, waited]
+
+
+def _fill(
+    family: HistogramMetricFamily,
+    counters: dict[str, float],
+    kinds: tuple[str, str],
+    ends: Sequence[float],
+) -> None:
+    """Fill a histogram from the counters of its buckets (`KIND:LABEL:BUCKET`) and of its sum."""
+    kind, sum_kind = kinds
+    found: dict[str, list[float]] = {}
+    for name, value in sorted(counters.items()):
+        of, _, rest = name.partition(":")
+        if of == kind:
+            label, _, bucket = rest.partition(":")
+            counts = found.setdefault(label, [0.0] * (len(ends) + 1))
+            counts[bisect_left(ends, float(bucket))] += value
+    for label, counts in found.items():
         below = [sum(counts[: place + 1]) for place in range(len(counts))]
-        ends = [*map(str, THOUGHT_BUCKETS_S), "+Inf"]
-        thought.add_metric(
-            (level,),
-            buckets=list(zip(ends, below, strict=True)),
-            sum_value=counters.get(f"{THOUGHT_S}:{level}", 0.0),
+        family.add_metric(
+            (label,),
+            buckets=list(zip([*map(str, ends), "+Inf"], below, strict=True)),
+            sum_value=counters.get(f"{sum_kind}:{label}", 0.0),
         )
-    return [games, iterations, thought]

@@ -37,6 +37,8 @@ from service.games.access import PLAY, Caller
 from service.games.house import House
 from service.games.limits import REQUESTS, Limits
 from service.games.ports import RequestKey
+from service.store.figures import Figures
+from service.store.jobs import Jobs
 
 JSON_TYPE = "application/json"
 _PATH_FIELD = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
@@ -50,6 +52,9 @@ class Parts:
     settings: Settings
     keys: AppKeys
     metrics: Metrics
+    figures: Figures
+    jobs: Jobs
+    """The queues, as operators see them."""
     limits: Limits
     bucket_limits: Mapping[str, int]
     """Requests a minute by bucket; 0 for no limit."""

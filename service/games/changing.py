@@ -130,6 +130,7 @@ def commit_step(
         entry=entry,
         key=key,
         answer=body if key else None,
+        left=before.status if game.status != before.status else None,
     )
     is_told = mark_game(house, game, before_s, is_new_turn=after != before)
     result = house.store.commit(commit)

@@ -68,6 +68,8 @@ class Commit:
     key: RequestKey | None = None
     answer: Document | None = None
     """What to replay for `key`."""
+    left: str | None = None
+    """The status that the game leaves by this; None for a new game, and where it stays."""
 
 
 @dataclass(frozen=True, slots=True)

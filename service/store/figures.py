@@ -16,6 +16,11 @@ from service.games.ports import BOTS, QUEUES
 from service.store import keys
 from service.store.errors import store_errors
 
+LASTING, ENDED = ("open", "playing"), ("finished", "abandoned")
+STATUSES = LASTING + ENDED
+MOST_LOOKED_AT = 1000
+"""Games of a status whose time seems over that are looked at in one reading."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueueFigures:
@@ -25,6 +30,8 @@ class QueueFigures:
     """Jobs that wait."""
     running: int
     """Jobs that a worker has in hand, as KEDA counts them."""
+    failed: int
+    """Jobs that failed in the last hour."""
     workers: int
     """Workers that have registered."""
     oldest_s: float
@@ -47,20 +54,21 @@ class Figures:
             for queue in QUEUES:
                 pipeline.llen(f"rq:queue:{queue}")
                 pipeline.zcard(f"rq:wip:{queue}")
+                pipeline.zcount(f"rq:failed:{queue}", now_s, "+inf")
                 pipeline.scard(f"rq:workers:{queue}")
                 pipeline.lindex(f"rq:queue:{queue}", 0)
             answers = pipeline.execute()
-            heads = answers[3::4]
+            heads = answers[4::5]
             for head in heads:
                 pipeline.hget(b"rq:job:" + (head or b""), "enqueued_at")
             since = pipeline.execute()
         found = {}
         for number, queue in enumerate(QUEUES):
-            queued, running, workers, head = answers[4 * number : 4 * number + 4]
+            queued, running, failed, workers, head = answers[5 * number : 5 * number + 5]
             # A job that is taken between the two looks has left no trace, or runs.
             at_s = now_s if since[number] is None else str_to_date(since[number]).timestamp()
             found[queue] = QueueFigures(
-                queued, running, workers, max(now_s - at_s, 0.0) if head else 0.0
+                queued, running, failed, workers, max(now_s - at_s, 0.0) if head else 0.0
             )
         return found
 
@@ -69,11 +77,56 @@ class Figures:
         with store_errors():
             return int(self._state.zcard(keys.waiting_key(BOTS)))
 
+    def games(self, now_s: float) -> dict[str, int]:
+        """Return how many games are stored, by status; raises StoreUnavailable."""
+        with store_errors():
+            self._drop_expired(now_s)
+            pipeline = self._state.pipeline(transaction=False)
+            for status in STATUSES:
+                pipeline.zcard(keys.status_key(status))
+            return dict(zip(STATUSES, pipeline.execute(), strict=True))
+
+    def _drop_expired(self, now_s: float) -> None:
+        """Take games off the lists that are no longer kept: of those in play the time to live has
+        begun anew with each action, which their note does not say, so they are looked at.
+        """
+        pipeline = self._state.pipeline(transaction=False)
+        for status in ENDED:
+            pipeline.zremrangebyscore(keys.status_key(status), "-inf", now_s)
+        for status in LASTING:
+            pipeline.zrangebyscore(keys.status_key(status), "-inf", now_s, 0, MOST_LOOKED_AT)
+        due = pipeline.execute()[len(ENDED) :]
+        noted = [
+            (s, game.decode()) for s, games in zip(LASTING, due, strict=True) for game in games
+        ]
+        for _, game in noted:
+            pipeline.ttl(keys.state_key(game))
+        for (status, game), left_s in zip(noted, pipeline.execute(), strict=True):
+            if left_s > 0:
+                pipeline.zadd(keys.status_key(status), {game: now_s + left_s}, xx=True)
+            else:
+                pipeline.zrem(keys.status_key(status), game)
+        pipeline.execute()
+
     def counters(self) -> dict[str, float]:
         """Return all that `count` was given so far, by name; raises StoreUnavailable."""
         with store_errors():
             stored = self._state.hgetall(keys.COUNTERS)
         return {name.decode(): float(value) for name, value in stored.items()}
+
+
+def note_status(
+    client: redis.Redis, game_id: str, status: str, left: str | None, expires_at_s: float
+) -> None:
+    """Put a game on the list of its status and off the list of the one that it left; raises
+    StoreUnavailable.
+    """
+    with store_errors():
+        pipeline = client.pipeline(transaction=False)
+        if left is not None:
+            pipeline.zrem(keys.status_key(left), game_id)
+        pipeline.zadd(keys.status_key(status), {game_id: expires_at_s})
+        pipeline.execute()
 
 
 def count(client: redis.Redis, amounts: Mapping[str, float]) -> None:

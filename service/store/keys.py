@@ -15,6 +15,7 @@
 | `prs:appkey:HASH` | hash `app` `created_at` `scopes` `test` | none: until revoked | the same two |
 | `prs:appkeys` | set of the hashes of app keys | none | create, revoke app key |
 | `prs:jobs:KEY` | sorted set of job ids, by s since 1970 | `JOBS_TTL_S` | note, forget jobs |
+| `prs:games:STATUS` | sorted set of games, by when they expire | none: trimmed | note status |
 | `prs:metrics` | hash of counters | none | count |
 | `prs:limit:BUCKET:HASH:MINUTE` | counter of requests | two minutes | take from a bucket |
 
@@ -108,6 +109,11 @@ def announced_key(game_id: str) -> str:
 def waiting_key(what: str) -> str:
     """Return the key of the games that wait for something."""
     return f"{PREFIX}waiting:{what}"
+
+
+def status_key(status: str) -> str:
+    """Return the key of the games of a status, which are counted for operators."""
+    return f"{PREFIX}games:{status}"
 
 
 def agenda_key(agenda: str) -> str:

@@ -44,7 +44,7 @@ from service.games.ports import (
 )
 from service.store import keys
 from service.store.errors import store_errors
-from service.store.figures import count
+from service.store.figures import count, note_status
 from service.store.news import News
 from service.store.sealing import seal, unseal
 
@@ -146,7 +146,15 @@ class RedisStore:
         is_done = result[0] == b"done"
         if is_done:
             self.count(game_event(commit.version, commit.status))
+            if commit.version == 0 or commit.left is not None:
+                self._note_status(commit)
         return CommitResult(is_done=is_done)
+
+    def _note_status(self, commit: Commit) -> None:
+        """Note a game under its new status, for operators; while the store is away, not."""
+        expires_at_s = time.time() + self._ttl_s(commit.status)
+        with suppress(StoreUnavailable):
+            note_status(self._client, commit.game_id, commit.status, commit.left, expires_at_s)
 
     def _run_commit(self, script_keys: list[str], arguments: list[Any]) -> list[Any]:
         """Run the script; with replicas to wait for, on a connection that then waits.

@@ -216,6 +216,9 @@ REACHES = [
     ("PUT", "/webhook", "admin"),
     ("GET", "/webhook", "admin"),
     ("DELETE", "/webhook", "admin"),
+    ("GET", "/queues", "admin"),
+    ("GET", "/queues/bots", "admin"),
+    ("POST", "/queues/bots/failed/0123456789abcdef/requeue", "admin"),
 ]
 
 

@@ -12,10 +12,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 from rq import SimpleWorker
 
 from service.api.figures import FiguresCollector
-from service.games.counting import THOUGHT_BUCKETS_S, searched, thought
+from service.games.counting import THOUGHT_BUCKETS_S, searched, thought, waited
 from service.games.errors import StoreUnavailable
 from service.games.ports import Commit
 from service.jobqueue import RqQueue
+from service.store import keys
 from service.store.connecting import connect
 from service.store.figures import QUEUES, Figures
 from service.store.redis_store import RedisStore
@@ -80,6 +81,49 @@ def test_a_job_in_hand_and_its_worker_are_counted(redis: redis_py.Redis, figures
     worker.register_death()
 
     assert (1, 1) == (found.running, found.workers)
+
+
+def test_games_are_counted_by_status_until_they_expire(
+    store: RedisStore, figures: Figures, redis: redis_py.Redis
+) -> None:
+    """From status to status; one in play whose time to live has begun anew is still there after
+    the old one is over, one that is gone is not.
+    """
+    for name in "abcd":
+        store.commit(Commit(name, 0, "open", {}))
+    for name in "bcd":
+        store.commit(Commit(name, 1, "playing", {}, {"version": 1}, left="open"))
+    store.commit(Commit("c", 2, "finished", {}, {"version": 2}, left="playing"))
+    store.commit(Commit("d", 2, "playing", {}, {"version": 2}))
+    now_s = time.time()
+    assert {"open": 1, "playing": 2, "finished": 1, "abandoned": 0} == figures.games(now_s)
+
+    redis.delete(keys.state_key("b"), keys.state_key("a"))
+    assert {"open": 0, "playing": 1, "finished": 0, "abandoned": 0} == figures.games(now_s + 601)
+
+    assert now_s + 601 < (redis.zscore(keys.status_key("playing"), "d") or 0) < now_s + 1300
+
+
+def test_a_change_that_is_stale_leaves_the_lists_as_they_are(
+    store: RedisStore, figures: Figures
+) -> None:
+    store.commit(Commit("g", 0, "playing", {}))
+    store.commit(Commit("g", 9, "finished", {}, {"version": 9}, left="playing"))
+
+    assert 1 == figures.games(time.time())["playing"]
+
+
+def test_waits_are_counted_by_queue(store: RedisStore, figures: Figures) -> None:
+    """In growing buckets, as a bot's seconds are."""
+    for seconds in (0.001, 0.03, 99.0):
+        store.count(waited("bots", seconds))
+
+    text = told(figures)
+
+    name = "persian_rummy_job_wait_seconds"
+    for end, count in ((0.002, 1), (0.05, 2), (60.0, 2), ("+Inf", 3)):
+        assert f'{name}_bucket{{le="{end}",queue="bots"}} {count}.0' in text
+    assert f'{name}_sum{{queue="bots"}} 99.031' in text
 
 
 def test_games_and_thoughts_are_counted_over_all_processes(
@@ -157,7 +201,10 @@ def test_the_names_are_known_without_asking(silent: str) -> None:
         "persian_rummy_jobs_running",
         "persian_rummy_workers",
         "persian_rummy_oldest_job_seconds",
+        "persian_rummy_jobs_failed",
+        "persian_rummy_job_wait_seconds",
         "persian_rummy_games_waiting_for_bot",
+        "persian_rummy_games_stored",
         "persian_rummy_games",
         "persian_rummy_search_iterations",
         "persian_rummy_bot_think_seconds",
