@@ -322,7 +322,7 @@ def test_a_hint_can_be_watched_and_played(service: Service, open_table: Open):
     table.shoot("hint")
     check_access(table, "hint")
     best = table.find("#hint .candidate").first
-    assert re.search(r"\d+ % to win", best.inner_text())
+    assert re.search(r"\d+\s% to win", best.inner_text())
     best.locator("[data-hint-play]").click()
     table.await_version_past(version)
 

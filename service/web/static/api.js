@@ -77,7 +77,7 @@ export class Client {
   }
 
   /**
-   * Call the API; returns the answer's JSON. Throws Problem or Away.
+   * Call the API; returns the answer's JSON, or its text. Throws Problem or Away.
    * @param {string} method
    * @param {string} path
    * @param {{body?: any, headers?: Record<string, string>, signal?: AbortSignal, isPoll?: boolean}} [options]
@@ -98,7 +98,7 @@ export class Client {
       Object.assign(call, { status: answer.status, ms: performance.now() - start, text });
       const isJson = (answer.headers.get("Content-Type") ?? "").includes("json");
       const found = text && isJson ? JSON.parse(text) : null;
-      if (answer.ok) return found;
+      if (answer.ok) return isJson ? found : text || null;
       const isLate = answer.status === 503 || answer.status === 502 || answer.status === 429;
       if (isLate && method === "GET") throw new Away(found?.detail ?? String(answer.status));
       throw new Problem(found, answer.status);

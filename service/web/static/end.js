@@ -2,7 +2,7 @@
 
 import { offers } from "./api.js";
 import { $, h } from "./dom.js";
-import { number, t } from "./i18n.js";
+import { lang, number, t } from "./i18n.js";
 import { kept } from "./keep.js";
 import { teamName } from "./names.js";
 import { drawReview } from "./review.js";
@@ -19,9 +19,9 @@ export async function readLog(client, id) {
   }
 }
 
-/** Save `document` as a file of the reader's. */
-export function saveFile(name, document_) {
-  const link = h("a", { href: URL.createObjectURL(new Blob([JSON.stringify(document_, null, 1)], { type: "application/json" })), download: name });
+/** Save a text as a file of the reader's. */
+export function saveFile(name, text, type) {
+  const link = h("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
@@ -51,7 +51,9 @@ export async function drawResult(ui, deeds) {
 
 function headline(game) {
   if (game.status === "abandoned") return t("end.abandoned");
-  const [ours, theirs] = game.viewer === null || game.viewer % 2 === 0 ? game.scores : [...game.scores].reverse();
+  // Who looks on is told of the winners first.
+  const first = game.viewer === null ? game.winner ?? 0 : game.viewer % 2;
+  const [ours, theirs] = [game.scores[first], game.scores[1 - first]];
   const values = { ours: number(ours), theirs: number(theirs) };
   if (game.winner === null) return t("end.draw", values);
   if (game.viewer === null) return t("end.team", { ...values, team: teamName(game, game.winner) });
@@ -64,6 +66,7 @@ async function addButtons(ui, deeds, buttons, extra) {
   add("replay", () => deeds.replay());
   add("check", () => showCheck(ui, deeds, extra));
   add("save", () => saveRecord(ui));
+  if (await offers("/games/{game_id}/record.svg")) add("picture", () => savePicture(ui));
   // What this service does not offer is not shown.
   if (await offers("/games/{game_id}/rematch")) {
     add("rematch", async () => deeds.rematch());
@@ -74,7 +77,12 @@ async function addButtons(ui, deeds, buttons, extra) {
 async function saveRecord({ client, id, game }) {
   const hasRoute = await offers("/games/{game_id}/record");
   const record = hasRoute ? await client.get(`/games/${id}/record`) : { game, actions: await readLog(client, id) };
-  saveFile(`persian-rummy-${id}.json`, record);
+  saveFile(`persian-rummy-${id}.json`, JSON.stringify(record, null, 1), "application/json");
+}
+
+async function savePicture({ client, id }) {
+  const picture = await client.get(`/games/${id}/record.svg?lang=${lang()}`);
+  saveFile(`persian-rummy-${id}.svg`, picture, "image/svg+xml");
 }
 
 async function showCheck(ui, deeds, extra) {

@@ -34,7 +34,8 @@ export function number(value, { signed = false, digits = 0 } = {}) {
   return text.replace("-", "−");
 }
 
-export const percent = (share) => `${number(share * 100)} %`;
+/** A share in percent, in one piece at the end of a line. */
+export const percent = (share) => `${number(share * 100)}\u00a0%`;
 
 /** Read the words of a language. */
 export async function load(wanted) {

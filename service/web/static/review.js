@@ -6,9 +6,13 @@ import { number, t } from "./i18n.js";
 import { actionText, badge, nameOf } from "./names.js";
 
 const LOOK_MS = 700;
-const WIDTH = 640;
-const HEIGHT = 170;
-const LUCK_HEIGHT = 60;
+const WIDEST = 640;
+const NARROWEST = 280;
+/** Of the graph: above the margin, below the luck, at the left the numbers, at the top the deals. */
+const HEIGHT = 180;
+const LUCK_HEIGHT = 74;
+const LEFT = 42;
+const TOP = 22;
 const MOST_LISTED = 10;
 
 const signed = (points) => number(points, { signed: true, digits: 1 });
@@ -38,37 +42,68 @@ export async function drawReview(ui, deeds, extra) {
 function drawFound(game, review, deeds, found) {
   const { decisions = [], draws = [], players = [] } = review;
   if (!decisions.length) return;
-  found.replaceChildren(graphOf(game, decisions, draws), playersOf(game, players), worstOf(game, decisions, deeds));
+  const width = Math.min(WIDEST, Math.max(NARROWEST, found.clientWidth || WIDEST));
+  found.replaceChildren(graphOf(game, decisions, draws, deeds, width), playersOf(game, players), worstOf(game, decisions, deeds));
 }
 
 /** Points of a seat as points of the viewer's team. */
 const ours = (game, seat, points) => (seat % 2 === (game.viewer ?? 0) % 2 ? points : -points);
 
-/** Above the expected margin from decision to decision, below what each draw from the stock gave. */
-function graphOf(game, decisions, draws) {
+/**
+ * Above the expected margin from decision to decision, below what each draw from the stock gave; a
+ * slip or blunder leads to its place in the replay, as the list below does.
+ */
+function graphOf(game, decisions, draws, deeds, width) {
   const first = decisions[0].version;
   const last = Math.max(decisions.at(-1).version, first + 1);
-  const x = (version) => Number((((version - first) / (last - first)) * WIDTH).toFixed(1));
+  const round = (place) => Number(place.toFixed(1));
+  const x = (version) => round(LEFT + ((version - first) / (last - first)) * (width - LEFT - 8));
   const margins = decisions.map((one) => ours(game, one.seat, one.expected_margin));
-  const most = Math.max(20, ...margins.map(Math.abs));
-  const y = (margin) => Number((HEIGHT / 2 - (margin / most) * (HEIGHT / 2 - 8)).toFixed(1));
+  const most = Math.ceil(Math.max(20, ...margins.map(Math.abs)) / 10) * 10;
+  const y = (margin) => round(TOP + (1 - margin / most) * ((HEIGHT - TOP - 6) / 2));
   const line = decisions.map((one, place) => `${place ? "L" : "M"}${x(one.version)} ${y(margins[place])}`).join("");
-  const bends = decisions.filter((one, place) => place && one.deal !== decisions[place - 1].deal);
-  const middle = HEIGHT + LUCK_HEIGHT / 2;
-  const mostLuck = Math.max(20, ...draws.map((draw) => Math.abs(draw.luck)));
-  const bars = draws.map((draw) => {
-    const size = (Math.abs(draw.luck) / mostLuck) * (LUCK_HEIGHT / 2 - 4);
+  const begins = decisions.filter((one, place) => place === 0 || one.deal !== decisions[place - 1].deal);
+  const middle = HEIGHT + 16 + (LUCK_HEIGHT - 16) / 2;
+  const words = (text, at, more = {}) => s("text", { ...at, ...more, text });
+  const marks = decisions.map((one, place) => ["slip", "blunder"].includes(one.word) && markOf(game, one, x(one.version), y(margins[place]), deeds));
+  return h(
+    "figure",
+    {},
+    h("figcaption", { id: "review-graph-words" }, t("review.graph", { last: signed(margins.at(-1)) })),
+    s(
+      "svg",
+      { viewBox: `0 0 ${width} ${HEIGHT + LUCK_HEIGHT}`, class: "review-graph", role: "img", "aria-labelledby": "review-graph-words" },
+      ...[y(0), middle].map((at) => s("path", { class: "zero", d: `M${LEFT} ${at}H${width}` })),
+      ...[most, 0, -most].map((points) => words(number(points, { signed: true }), { x: LEFT - 6, y: y(points) + 4 }, { "text-anchor": "end" })),
+      ...begins.slice(1).map((one) => s("path", { class: "bend", d: `M${x(one.version)} 0V${HEIGHT + LUCK_HEIGHT}` })),
+      ...begins.map((one) => words(t("scores.deal", { number: one.deal }), { x: x(one.version) + 5, y: 14 })),
+      words(t("review.luck"), { x: LEFT, y: HEIGHT + 12 }),
+      s("path", { class: "line", d: line }),
+      ...marks,
+      ...luckOf(game, draws, x, middle),
+    ),
+  );
+}
+
+/** A bar for each draw from the stock: up what was good for the viewer's team, down what was not. */
+function luckOf(game, draws, x, middle) {
+  const most = Math.max(20, ...draws.map((draw) => Math.abs(draw.luck)));
+  return draws.map((draw) => {
+    const size = (Math.abs(draw.luck) / most) * ((LUCK_HEIGHT - 16) / 2 - 4);
     const isGood = ours(game, draw.seat, draw.luck) >= 0;
     return s("rect", { class: isGood ? "good" : "bad", x: x(draw.version) - 1.5, width: 3, y: isGood ? middle - size : middle, height: Math.max(size, 0.5) });
   });
+}
+
+/** A point on the line that can be clicked. */
+function markOf(game, one, x, y, deeds) {
+  const text = `${nameOf(game, one.seat)}: ${actionText(one.action)}. ${t(`review.${one.word}`, { points: number(one.loss, { digits: 1 }) })}`;
   return s(
-    "svg",
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT + LUCK_HEIGHT}`, class: "review-graph", role: "img", "aria-label": t("review.graph", { last: signed(margins.at(-1)) }) },
-    ...[HEIGHT / 2, middle].map((at) => s("path", { class: "zero", d: `M0 ${at}H${WIDTH}` })),
-    ...bends.map((one) => s("path", { class: "bend", d: `M${x(one.version)} 0V${HEIGHT + LUCK_HEIGHT}` })),
-    s("path", { class: "line", d: line }),
-    ...decisions.map((one, place) => ["slip", "blunder"].includes(one.word) && s("circle", { class: one.word, cx: x(one.version), cy: y(margins[place]), r: one.word === "blunder" ? 5 : 3.5 })),
-    ...bars,
+    "g",
+    { class: "spot", onclick: () => deeds.replay(one.version) },
+    s("title", { text }),
+    s("circle", { class: "hit", cx: x, cy: y, r: 12 }),
+    s("circle", { class: one.word, cx: x, cy: y, r: one.word === "blunder" ? 5 : 3.5 }),
   );
 }
 

@@ -360,7 +360,7 @@ function welcome(text = null) {
       text && h("p.fault", { role: "alert" }, text),
       h("div.form-foot", {}, quick, h("button.act", { type: "button", onclick: newGame }, t("welcome.new"))),
       games().length ? h("section", {}, h("h3", {}, t("welcome.go_on")), h("ul.games", {}, games().map(({ id, seat, name, at }) => h("li", {}, h("a", { href: `#game=${id}&seat=${seat}` }, t("welcome.game", { name, date: new Date(at).toLocaleString(lang()) })))))) : "",
-      h("p.note", {}, h("a", { href: "/docs" }, t("welcome.docs")), " · ", h("a", { href: "/replay" }, t("welcome.replay"))),
+      h("p.note", {}, h("a", { href: "/docs/guides" }, t("welcome.docs")), " · ", h("a", { href: "/replay" }, t("welcome.replay"))),
     ),
   );
 }

@@ -247,6 +247,20 @@ function drawHand(ui) {
 export function layOut() {
   spread($("#hand"), 26);
   spread($("#pile"), 25);
+  fitMelds();
+}
+
+const SMALLEST_MELD_CARD = 36;
+
+/** Draw melds smaller, as far as they can still be read, where the table has no room for all. */
+function fitMelds() {
+  const [table, melds] = [$("#table"), $("#melds")];
+  melds.style.removeProperty("--cw");
+  let width = parseFloat(getComputedStyle(melds).getPropertyValue("--cw"));
+  while (table.scrollHeight > table.clientHeight && width > SMALLEST_MELD_CARD) {
+    width = Math.max(SMALLEST_MELD_CARD, width - 4);
+    melds.style.setProperty("--cw", `${width}px`);
+  }
 }
 
 function spread(row, least) {
