@@ -9,6 +9,7 @@ from typing import Any
 import redis
 from redis.backoff import ConstantBackoff
 from redis.exceptions import ConnectionError
+from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
@@ -42,7 +43,9 @@ def client_for(url: str, **options: Any) -> redis.Redis:
     """Return a client for `url` with redis-py's `options`; nothing is opened yet."""
     found = SentinelUrl.parse(url)
     if found is None:
-        return redis.Redis.from_url(url, **options)
+        # Of the vendor's cloud, and only over TCP; they would bind all connections to RESP 3.
+        no_notices = MaintNotificationsConfig(enabled=False)
+        return redis.Redis.from_url(url, maint_notifications_config=no_notices, **options)
     patience_s = min(options.get("socket_timeout") or SENTINEL_PATIENCE_S, SENTINEL_PATIENCE_S)
     tls: dict[str, Any] = {"ssl": True} if found.is_tls else {}
     if found.is_tls and "ssl_ca_certs" in found.options:
