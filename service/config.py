@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -23,6 +23,8 @@ PREFIX = "PERSIAN_RUMMY_"
 DAY_S = 24 * 60 * 60
 SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
 SENTINEL_PORT = 26379
+CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
+REDIS_PORT = 6379
 
 
 class ConfigError(ValueError):
@@ -55,10 +57,11 @@ class Settings:
 
     redis_url: str = "redis://127.0.0.1:6379/0"
     """Where the games are: ``redis://``, ``rediss://``, ``unix:///path/redis.sock?db=0``, or by
-    Sentinels: ``redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB`` (``SentinelUrl``)."""
+    Sentinels: ``redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB`` (``SentinelUrl``), or a cluster:
+    ``redis+cluster://HOST:PORT,HOST:PORT`` (``ClusterUrl``)."""
 
     queue_redis_url: str = "redis://127.0.0.1:6379/0"
-    """Where the queues are, the same forms; ``redis_url`` unless given."""
+    """Where the queues are, the same forms but a cluster; ``redis_url`` unless given."""
 
     finished_ttl_s: int = 7 * DAY_S
     """Seconds that a finished or abandoned game is kept; 1 to 10 years."""
@@ -153,6 +156,11 @@ class Settings:
             if text:
                 values[field] = read(variable_of(field), text)
         values.setdefault("queue_redis_url", values.get("redis_url", cls().redis_url))
+        if ClusterUrl.parse(values["queue_redis_url"]) is not None:
+            # RQ's scripts touch keys of many slots.
+            raise ConfigError(
+                "QUEUE_REDIS_URL", values["queue_redis_url"], _NO_CLUSTER, secret=True
+            )
         return cls(**values)
 
     def public(self) -> dict[str, Any]:
@@ -210,30 +218,74 @@ class SentinelUrl:
         parts = urlsplit(url)
         if parts.scheme not in SENTINEL_SCHEMES:
             return None
-        login, _, hosts = parts.netloc.rpartition("@")
-        username, _, password = login.partition(":")
+        username, password, hosts = _login_and_hosts(parts.netloc, SENTINEL_PORT)
         service, _, database = parts.path.removeprefix("/").partition("/")
-        options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
-        if options.keys() - {"sentinel_username", "sentinel_password", "ssl_ca_certs"}:
-            raise ValueError("an option that is not known")
         if not re.fullmatch(r"[A-Za-z0-9._-]+", service) or not re.fullmatch(r"\d{0,3}", database):
             raise ValueError("no service, or no database")
         return cls(
-            tuple(map(_host_and_port, hosts.split(","))),
+            hosts,
             service,
             int(database or 0),
             parts.scheme.startswith("rediss"),
-            unquote(username),
-            unquote(password),
-            options,
+            username,
+            password,
+            _options(parts.query, {"sentinel_username", "sentinel_password", "ssl_ca_certs"}),
         )
 
 
-def _host_and_port(text: str) -> tuple[str, int]:
+@dataclass(frozen=True, slots=True)
+class ClusterUrl:
+    """A Redis Cluster, by some of its nodes."""
+
+    nodes: tuple[tuple[str, int], ...]
+    """Host and port of each that is asked for the others."""
+    is_tls: bool
+    username: str
+    """Empty for none, as is the password."""
+    password: str
+    options: Mapping[str, str]
+    """``ssl_ca_certs``, if given."""
+
+    @classmethod
+    def parse(cls, url: str) -> ClusterUrl | None:
+        """Read ``redis+cluster://[[USER]:PASSWORD@]HOST[:PORT],…[?OPTIONS]``.
+
+        None for a URL of another scheme; raises ValueError for one that is no such URL. With
+        ``rediss+cluster`` all is TLS. A cluster has no numbered databases.
+
+        >>> ClusterUrl.parse("redis+cluster://a,b:7000").nodes
+        (('a', 6379), ('b', 7000))
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in CLUSTER_SCHEMES:
+            return None
+        if parts.path.strip("/"):
+            raise ValueError("a cluster has no numbered databases")
+        username, password, nodes = _login_and_hosts(parts.netloc, REDIS_PORT)
+        is_tls = parts.scheme.startswith("rediss")
+        return cls(nodes, is_tls, username, password, _options(parts.query, {"ssl_ca_certs"}))
+
+
+def _login_and_hosts(netloc: str, port: int) -> tuple[str, str, tuple[tuple[str, int], ...]]:
+    """Read ``[[USER]:PASSWORD@]HOST[:PORT],…``: user, password, places; raises ValueError."""
+    login, _, hosts = netloc.rpartition("@")
+    username, _, password = login.partition(":")
+    places = tuple(_host_and_port(host, port) for host in hosts.split(","))
+    return unquote(username), unquote(password), places
+
+
+def _host_and_port(text: str, port: int) -> tuple[str, int]:
     parts = urlsplit(f"//{text}")
     if not parts.hostname or parts.netloc != text or "@" in text:
         raise ValueError("no host")
-    return parts.hostname, parts.port or SENTINEL_PORT
+    return parts.hostname, parts.port or port
+
+
+def _options(query: str, known: Set[str]) -> dict[str, str]:
+    options = dict(parse_qsl(query, strict_parsing=True)) if query else {}
+    if options.keys() - known:
+        raise ValueError("an option that is not known")
+    return options
 
 
 def _within(
@@ -271,11 +323,11 @@ def _one_of(*choices: str) -> Callable[[str, str], str]:
 
 def _redis_url(variable: str, text: str) -> str:
     allowed = (
-        "redis://HOST:PORT/DB, rediss://HOST:PORT/DB, unix:///PATH?db=DB or "
-        "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB"
+        "redis://HOST:PORT/DB, rediss://HOST:PORT/DB, unix:///PATH?db=DB, "
+        "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB or redis+cluster://HOST:PORT,HOST:PORT"
     )
     try:
-        if SentinelUrl.parse(text) is not None:
+        if SentinelUrl.parse(text) is not None or ClusterUrl.parse(text) is not None:
             return text
         parts = urlsplit(text)
         hosted = parts.scheme in ("redis", "rediss") and bool(parts.hostname)
@@ -322,6 +374,10 @@ _URL_VARIABLES = {
     "otlp_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",
 }
 
+_NO_CLUSTER = (
+    "a Redis that is no cluster, for the queues cannot be on one: redis://, rediss://, unix:// or "
+    "redis+sentinel://; it must be given where REDIS_URL is a cluster"
+)
 _TTL = _whole(1, 10 * 365 * DAY_S)
 
 _READERS: dict[str, Callable[[str, str], Any]] = {

@@ -7,7 +7,14 @@ import inspect
 
 import pytest
 
-from service.config import ConfigError, SentinelUrl, Settings, variable_of, without_password
+from service.config import (
+    ClusterUrl,
+    ConfigError,
+    SentinelUrl,
+    Settings,
+    variable_of,
+    without_password,
+)
 
 UNUSABLE = [
     ("PERSIAN_RUMMY_AUTH", "none"),
@@ -22,6 +29,11 @@ UNUSABLE = [
     ("REDIS_URL", "redis+sentinel://a:port/games"),
     ("REDIS_URL", "redis+sentinel://a/games/zero"),
     ("REDIS_URL", "redis+sentinel://a/games?sentinel=b"),
+    ("REDIS_URL", "redis+cluster://"),
+    ("REDIS_URL", "redis+cluster://a:port"),
+    ("REDIS_URL", "redis+cluster://a,b/1"),
+    ("REDIS_URL", "redis+cluster://a?db=0"),
+    ("QUEUE_REDIS_URL", "redis+cluster://a,b:7000"),
     ("PERSIAN_RUMMY_WAIT_REPLICAS", "-1"),
     ("PERSIAN_RUMMY_FINISHED_TTL_S", "0"),
     ("PERSIAN_RUMMY_IDLE_TTL_S", "7d"),
@@ -185,6 +197,33 @@ def test_a_url_of_sentinels_is_read():
         {"sentinel_password": "q&", "ssl_ca_certs": "/etc/ca.crt"},
     )
     assert SentinelUrl.parse("rediss://cache:6379/0") is None
+
+
+def test_a_url_of_a_cluster_is_read():
+    """Some of its nodes, percent-encoded passwords, TLS; no number of a database."""
+    url = "rediss+cluster://me:p%40%2Fs@n1.example.org,[::1]:7000/?ssl_ca_certs=/etc/ca.crt"
+    env = {"REDIS_URL": url, "QUEUE_REDIS_URL": "redis://cache"}
+
+    read = ClusterUrl.parse(Settings.from_env(env).redis_url)
+
+    assert read == ClusterUrl(
+        (("n1.example.org", 6379), ("::1", 7000)),
+        True,
+        "me",
+        "p@/s",
+        {"ssl_ca_certs": "/etc/ca.crt"},
+    )
+    assert ClusterUrl.parse("redis+sentinel://cache/games") is None
+
+
+def test_queues_are_not_put_on_a_cluster_for_want_of_another_place():
+    """RQ cannot be on one; the message says so, and shows no password."""
+    with pytest.raises(ConfigError) as refused:
+        Settings.from_env({"REDIS_URL": "redis+cluster://:pa55@a,b"})
+
+    assert refused.value.variable == "QUEUE_REDIS_URL"
+    assert "REDIS_URL is a cluster" in str(refused.value)
+    assert "pa55" not in str(refused.value)
 
 
 def test_settings_cannot_be_changed():

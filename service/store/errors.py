@@ -4,11 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from redis.exceptions import (
+    AskError,
     ConnectionError,
     OutOfMemoryError,
     ReadOnlyError,
+    RedisClusterException,
     ResponseError,
+    SlotNotCoveredError,
     TimeoutError,
+    TryAgainError,
 )
 
 from service.games.errors import StoreUnavailable
@@ -16,14 +20,30 @@ from service.games.errors import StoreUnavailable
 _REFUSALS = ("BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM")
 """First words of answers that say "not now"; inside a script they stand behind other text."""
 
+_AWAY = (
+    ConnectionError,
+    TimeoutError,
+    ReadOnlyError,
+    OutOfMemoryError,
+    # A slot of a cluster that nobody has, or that is being moved.
+    SlotNotCoveredError,
+    AskError,
+    TryAgainError,
+)
+
 
 @contextmanager
 def store_errors() -> Iterator[None]:
     """Turn errors of a Redis that cannot be used now into StoreUnavailable; let others pass."""
     try:
         yield
-    except (ConnectionError, TimeoutError, ReadOnlyError, OutOfMemoryError) as error:
+    except _AWAY as error:
         raise StoreUnavailable from error
+    except RedisClusterException as error:
+        # Of one class with faults of the program: no node could be reached.
+        if isinstance(error.__cause__, (ConnectionError, TimeoutError)):
+            raise StoreUnavailable from error
+        raise
     except ResponseError as error:
         if any(word in str(error) for word in _REFUSALS):
             raise StoreUnavailable from error

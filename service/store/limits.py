@@ -44,11 +44,25 @@ class KeyLimits:
 
 
 def redis_limits(client: redis.Redis, clock: Callable[[], float]) -> KeyLimits:
-    """Return limits counted through the connections of `client`; nothing is sent yet."""
-    pool = client.connection_pool
-    # The address is not used, as the pool knows it; its scheme chooses the kind of storage.
-    storage = RedisStorage("redis://", connection_pool=pool, key_prefix=LIMITS_PREFIX)
-    return KeyLimits(storage, clock)
+    """Return limits counted through `client`; nothing is sent yet."""
+    return KeyLimits(_ClientStorage(client), clock)
+
+
+class _ClientStorage(RedisStorage):
+    """The library's storage over a client that is there: its own makes one from an address, and for
+    a cluster another class of them, which connects at once.
+    """
+
+    def __init__(self, client: redis.Redis) -> None:
+        super(RedisStorage, self).__init__()
+        self.storage = client
+        self.key_prefix = LIMITS_PREFIX
+        self.initialize_storage("")
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        """What the client raises; it is let through."""
+        return redis.RedisError
 
 
 def memory_limits(clock: Callable[[], float]) -> KeyLimits:

@@ -8,7 +8,12 @@ which alone is the truth.
 
 Only that thread uses the connection. Others ask it for a subscription by a list and wake it by
 publishing on a channel of its own. When the connection breaks, all who wait are told
-(`StoreUnavailable`); the next one to watch opens a new one."""
+(`StoreUnavailable`); the next one to watch opens a new one.
+
+In a cluster the connection goes to any of its nodes, for what is published on one is passed on to
+all: one connection whatever the number of nodes, at the price of each entry (some 200 bytes) on
+each link between them. What is lost on such a link, nobody is told. So who has waited in vain looks
+at the log before saying so."""
 
 import secrets
 import threading
@@ -23,6 +28,7 @@ import redis
 from service.games.errors import StoreUnavailable
 from service.games.ports import Document, WatchEnded
 from service.store import keys
+from service.store.connecting import connection_apart, patience_of
 from service.store.errors import store_errors
 
 TICK_S = 1.0
@@ -98,10 +104,8 @@ class _Line:
         """Connect, and subscribe to the channel by which others wake the reading thread; raises
         what redis-py raises.
         """
-        pool = client.connection_pool
         # RESP 2: published messages come as plain answers.
-        settings = {**pool.connection_kwargs, "protocol": 2, "health_check_interval": 0}
-        self._connection: Any = pool.connection_class(**settings)
+        self._connection = connection_apart(client, protocol=2, health_check_interval=0)
         self._timeout_s = timeout_s
         self.wake_channel = f"{keys.WAKE_CHANNELS}{secrets.token_hex(8)}"
         self.lock = threading.Lock()
@@ -110,7 +114,6 @@ class _Line:
         self.asked: list[_Topic] = []
         self.is_dead = False
         try:
-            self._connection.connect()
             self._connection.send_command("SUBSCRIBE", self.wake_channel)
             self._connection.read_response(timeout=timeout_s)
         except BaseException:
@@ -219,7 +222,7 @@ class News:
         """Use `client`'s settings, and `read_log` for what was missed; nothing is opened yet."""
         self._client: Any = client
         self.read_log = read_log
-        limit = client.connection_pool.connection_kwargs.get("socket_timeout")
+        limit = patience_of(client)
         self.timeout_s: float = 5.0 if limit is None else limit
         self._lock = threading.Lock()
         self._line: _Line | None = None
@@ -319,7 +322,7 @@ class NewsWatch:
                 self._news.check_open()
                 raise StoreUnavailable
             else:
-                return []
+                return self._news.read_log(self._game_id, since)
 
     def close(self) -> None:
         """Watch no longer."""

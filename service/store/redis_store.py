@@ -15,7 +15,7 @@ request fails fast; the next request finds Redis again by itself.
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from importlib import resources
 from typing import Any, cast
@@ -43,6 +43,7 @@ from service.games.ports import (
     WatchEnded,
 )
 from service.store import keys
+from service.store.connecting import at_server_of
 from service.store.errors import store_errors
 from service.store.figures import count, note_status
 from service.store.news import News
@@ -164,13 +165,28 @@ class RedisStore:
         """
         if not self._wait_replicas:
             return cast("list[Any]", self._commit(keys=script_keys, args=arguments))
-        with self._client.pipeline(transaction=False) as pipeline:
+
+        def commit(pipeline: Any) -> None:
             self._commit(keys=script_keys, args=arguments, client=pipeline)
-            pipeline.wait(self._wait_replicas, self._wait_ms)
-            result, replicas = pipeline.execute()
+
+        return cast("list[Any]", self._and_wait(script_keys[0], commit))
+
+    def _and_wait(self, key: str, write: Callable[[Any], object]) -> Any:
+        """Return the answer to the one command that `write` puts into a pipeline, when enough
+        replicas of the server of `key` have it; raises StoreUnavailable.
+        """
+
+        def write_and_wait(server: redis.Redis) -> tuple[Any, int]:
+            with server.pipeline(transaction=False) as pipeline:
+                write(pipeline)
+                pipeline.wait(self._wait_replicas, self._wait_ms)
+                answer, replicas = pipeline.execute()
+                return answer, replicas
+
+        answer, replicas = at_server_of(self._client, key, write_and_wait)
         if replicas < self._wait_replicas:
             raise StoreUnavailable
-        return cast("list[Any]", result)
+        return answer
 
     def _wait_for_answer(self, answer_key: str) -> None:
         """Return when enough replicas have a kept answer, and so the change that it is of.
@@ -179,12 +195,13 @@ class RedisStore:
         """
         if not self._wait_replicas:
             return
-        with store_errors(), self._client.pipeline(transaction=False) as pipeline:
-            pipeline.expire(answer_key, self._idempotency_ttl_s)
-            pipeline.wait(self._wait_replicas, self._wait_ms)
-            is_there, replicas = pipeline.execute()
+        ttl_s = self._idempotency_ttl_s
+        with store_errors():
+            is_there = self._and_wait(
+                answer_key, lambda pipeline: pipeline.expire(answer_key, ttl_s)
+            )
         # Not there: it was read from a master that has been demoted since, and is lost with it.
-        if not is_there or replicas < self._wait_replicas:
+        if not is_there:
             raise StoreUnavailable
 
     def _ttl_s(self, status: str) -> int:

@@ -1,4 +1,6 @@
-"""What every store of games does: the one over Redis and the one in memory pass the same tests."""
+"""What every store of games does: the one over Redis, of one server or of a cluster, and the one in
+memory pass the same tests.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,12 @@ STALE = CommitResult(is_done=False)
 Result = TypeVar("Result")
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(params=["memory", "redis", "cluster"])
 def store(request: pytest.FixtureRequest) -> GameStore:
     """Return an empty store of each kind in turn."""
     if request.param == "memory":
         return MemoryStore(finished_ttl_s=60, idle_ttl_s=600, idempotency_ttl_s=300)
-    client: redis_py.Redis = request.getfixturevalue("redis")
+    client: redis_py.Redis = request.getfixturevalue(request.param)
     return RedisStore(client, finished_ttl_s=60, idle_ttl_s=600, idempotency_ttl_s=300)
 
 

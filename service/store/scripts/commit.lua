@@ -36,6 +36,8 @@ else
 end
 
 if not is_next and is_own_repetition() then
+  -- WAIT waits for what its own connection has written, and the first one is broken.
+  redis.call('EXPIRE', state_key, ARGV[3])
   return {'done'}
 end
 if answer_key then

@@ -1,0 +1,156 @@
+"""The state on a Redis Cluster: what the contract does not ask, and games through a failover.
+
+`test_contract.py` holds the store over a cluster to what it holds the others to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+import redis as redis_py
+
+from service.app import create_app
+from service.config import Settings
+from service.games.errors import StoreUnavailable
+from service.games.ports import Commit, RequestKey
+from service.store.app_keys import RedisAppKeys
+from service.store.connecting import connect
+from service.store.figures import Figures
+from service.store.limits import redis_limits
+from service.store.redis_store import RedisStore
+from tests.api.client import ApiClient
+from tests.e2e.harness import free_port, wait_until
+from tests.store.players import PATIENCE_S, Player, figures_of, has_gone_on
+from tests.store.servers import Cluster, role_of
+
+PLAYERS = 5
+"""Games that are played at once; of three masters each has some, by chance."""
+
+
+def make_store(client: redis_py.Redis, wait_replicas: int = 0) -> RedisStore:
+    return RedisStore(
+        client,
+        finished_ttl_s=700,
+        idle_ttl_s=3000,
+        idempotency_ttl_s=100,
+        wait_replicas=wait_replicas,
+    )
+
+
+def test_apps_limits_and_figures_are_kept_on_a_cluster(
+    cluster: redis_py.Redis, redis: redis_py.Redis
+) -> None:
+    apps = RedisAppKeys(cluster)
+    letters = count()
+    made = [apps.create(f"app-{n}", lambda _size: f"secret-{next(letters)}", n) for n in range(5)]
+    first, *others = apps.list()
+    assert apps.revoke(first.key_hash)
+    assert apps.list() == others
+    assert len(made) == 5
+
+    limits = redis_limits(cluster, lambda: 60.0)
+    allowances = [limits.take("actions", who, 2) for who in ("ana", "bo", "ana", "ana")]
+    assert [allowance.is_allowed for allowance in allowances] == [True, True, True, False]
+
+    store = make_store(cluster)
+    store.count({"games:created": 2.0})
+    store.mark_waiting("g", 1.0)
+    figures = Figures(cluster, redis)
+    assert (figures.counters(), figures.waiting_for_bots()) == ({"games:created": 2.0}, 1)
+    store.commit(Commit("g", 0, "playing", {}))
+    assert figures.games(time.time())["playing"] == 1
+
+
+def test_games_lie_on_all_masters_and_each_on_one(
+    cluster: redis_py.Redis, cluster_of_nodes: Cluster
+) -> None:
+    store = make_store(cluster)
+    for number in range(30):
+        store.commit(Commit(f"g{number}", 0, "playing", {}))
+        store.commit(
+            Commit(f"g{number}", 1, "playing", {}, {"version": 1}, RequestKey("n", "f"), {})
+        )
+        store.new_task(f"g{number}", "hint", {"status": "queued"}, 60)
+
+    places: dict[str, set[int]] = {}
+    for node in cluster_of_nodes.masters:
+        for key in node.client.scan_iter("prs:{g*"):
+            places.setdefault(key.split("}")[0], set()).add(node.port)
+
+    assert len(places) == 30
+    assert {len(ports) for ports in places.values()} == {1}
+    assert set.union(*places.values()) == {node.port for node in cluster_of_nodes.masters}
+
+
+def test_a_cluster_that_is_not_there_stops_no_start_and_is_away() -> None:
+    url = f"redis+cluster://127.0.0.1:{free_port()},127.0.0.1:{free_port()}"
+    settings = Settings(redis_url=url, queue_redis_url="unix:///nowhere.sock", redis_timeout_s=0.3)
+
+    assert create_app(settings).test_client().get("/readyz").status_code == 503
+
+    with connect(url, 0.3) as client:
+        store = make_store(client, wait_replicas=1)
+        uses: list[Callable[[], object]] = [
+            store.ping,
+            lambda: store.load("g"),
+            lambda: store.commit(Commit("g", 0, "playing", {})),
+            lambda: store.wait_for_version("g", 0, 1),
+            lambda: redis_limits(client, lambda: 60.0).take("actions", "ana", 2),
+        ]
+        for use in uses:
+            with pytest.raises(StoreUnavailable):
+                use()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wait_replicas", [0, 1])
+def test_games_go_on_through_the_death_of_a_master(
+    cluster: redis_py.Redis,
+    cluster_of_nodes: Cluster,
+    redis_url: str,
+    wait_replicas: int,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """With a replica waited for, nothing that was acknowledged is lost; without, it is counted.
+
+    While the dead one is away, its replica, master now, has none itself: with one waited for, its
+    games stand still until the dead one is back.
+    """
+    settings = Settings(
+        redis_url=cluster_of_nodes.url,
+        queue_redis_url=redis_url,
+        redis_timeout_s=1.0,
+        wait_replicas=wait_replicas,
+    )
+    api = ApiClient(create_app(settings), check_every=50)
+    players = [Player(api) for _ in range(PLAYERS)]
+    for player in players:
+        player.start()
+    time.sleep(1)
+
+    victim = cluster_of_nodes.masters[0]
+    heir = cluster_of_nodes.replica_of(victim)
+    victim.kill()
+    wait_until(lambda: role_of(heir) == "master", 20, "its replica to be master")
+    # Before, it would come back as the master, with nothing in it.
+    victim.start()
+    cluster_of_nodes.wait_whole()
+    before = [len(player.acknowledged) for player in players]
+    wait_until(lambda: all(map(has_gone_on, players, before)), PATIENCE_S, "games to go on")
+    for player in players:
+        player.is_to_stop.set()
+    for player in players:
+        player.join()
+
+    figures = figures_of(players, make_store(cluster))
+    print("cluster", "wait", wait_replicas, figures)
+    for name, value in figures.items():
+        record_property(name, value)
+    assert [] == [player.fault for player in players if player.fault]
+    assert figures["acknowledged"] > 30
+    if wait_replicas:
+        assert 0 == figures["lost"]
+    assert api.get("/readyz").status == 200
