@@ -167,7 +167,7 @@ def test_the_answer_to_an_action_depends_on_seen_cards_and_the_card_drawn_alone(
     holder = table.seat(turn)
     changed = exchange_unseen(game, turn, rng)
     if action["type"] == "draw_stock":
-        _give_the_same_top(changed, game)
+        give_the_same_top(changed, game)
     twin = table_at(changed, log, table.tokens)
     original = table_at(game, log, table.tokens)
     original.clock.now_s = twin.clock.now_s
@@ -178,7 +178,7 @@ def test_the_answer_to_an_action_depends_on_seen_cards_and_the_card_drawn_alone(
         assert orjson.dumps(bodies[0]) == orjson.dumps(bodies[1])
 
 
-def _give_the_same_top(changed: Game, game: Game) -> None:
+def give_the_same_top(changed: Game, game: Game) -> None:
     """Exchange two unseen cards so that the next card of the stock is the same in both games."""
     deal, top = changed.match.deal, game.match.deal.stock_cards[0]
     other = deal.stock_cards[0]

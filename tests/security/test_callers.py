@@ -53,6 +53,9 @@ setWebhook                401  401  401 201* 201* 201*  403  403  403  403  403
 getWebhook                401  401  401  404  200  404  403  403  403  403  403
 dropWebhook               401  401  401  404 204*  404  403  403  403  403  403
 listDeliveries            401  401  401  404  200  404  403  403  404  403  401
+listQueues                 401  401  401  503  503  403  403  403  403  403  403
+getQueue                   401  401  401  503  503  403  403  403  403  403  403
+requeueJob                 401  401  401  503  503  403  403  403  403  403  403
 moveClock                 401  401  401  403  403 200*  403  403  403  403  403
 listBots                  200  200  200  200  200  200  200  200  200  200  200
 getRules                  200  200  200  200  200  200  200  200  200  200  200
@@ -62,7 +65,8 @@ getMetrics                200  200  200  200  200  200  200  200  200  200  200
 """
 """A token names its game, so where there is none in the path nobody looks whether it is right: 403
 for all. An app that is not the game's asks for its own webhook, positions and matches, and has
-none. A test key is the same app's, and reaches the sandbox alone."""
+none. A test key is the same app's, and reaches the sandbox alone. Every live key with the scope
+`admin` is an operator's (503: there is no Redis here)."""
 
 EXPECTED = {
     name.strip(): dict(zip(CALLERS, cells.split(), strict=True))

@@ -7,10 +7,12 @@ names seat 1, every task is seat 1's."""
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from service.api.positions import AT_THE_START
@@ -25,6 +27,9 @@ from tests.receivers import SECRET
 
 Json = dict[str, Any]
 SEAT, NEIGHBOUR = 1, 2
+NOW_S = 1_790_000_100.0
+NO_REDIS = "unix:///nonexistent/redis.sock"
+"""What reads the queues in Redis itself is answered 503, whoever is let in."""
 OWN, OTHER, TEST, REVOKED = "prk_own", "prk_other", "prk_test", "prk_revoked"
 CALLERS = (
     "nobody",
@@ -97,6 +102,9 @@ REQUESTS: dict[str, Request] = {
     "getWebhook": Request(needs="webhook"),
     "dropWebhook": Request(needs="webhook"),
     "listDeliveries": Request(),
+    "listQueues": Request(),
+    "getQueue": Request(),
+    "requeueJob": Request(),
     "moveClock": Request("sandbox", {"game_id": "{game_id}", "seconds": 1}),
     "listBots": Request(),
     "getRules": Request(),
@@ -184,9 +192,11 @@ class World:
 
     NEEDS: dict[str, Callable[[World], None]]
 
-    def __init__(self, request: Request) -> None:
-        """Make the world that `request` is made in."""
-        game, log, tokens = game_of(request.world)
+    def __init__(self, request: Request, kept: Kept | None = None) -> None:
+        """Make the world that `request` is made in, with another game in it if one is given.
+
+        Its clock stands still and its secrets are counted, so two worlds answer alike."""
+        game, log, tokens = kept or game_of(request.world)
         table = tables.table_at(game, log, tokens)
         table.store.index_game(game.app, game.id, 1)
         self._clock = table.clock
@@ -198,12 +208,19 @@ class World:
         keys.create(game.app, TEST, is_test=True)
         keys.create(game.app, REVOKED)
         keys.revoke(REVOKED)
+        numbers = itertools.count()
         app = memory_app(
-            store=self.store, queue=self.queue, keys=keys, settings=Settings(auth="required")
+            store=self.store,
+            queue=self.queue,
+            keys=keys,
+            settings=Settings(auth="required", queue_redis_url=NO_REDIS),
+            clock=lambda: NOW_S,
+            new_secret=lambda size: sha256(b"%d" % next(numbers)).hexdigest()[: 2 * size],
+            monotonic=lambda: 0.0,
         )
         self.api = ApiClient(app)
         self.game_id = game.id
-        self.places = {"game_id": game.id, "seat": str(SEAT)}
+        self.places = {"game_id": game.id, "seat": str(SEAT), "queue": "bots", "job": "none"}
         self.tokens = self._tokens(tokens)
         if request.needs:
             self.NEEDS[request.needs](self)
@@ -261,9 +278,9 @@ class World:
         body = request.body
         if isinstance(body, dict) and "game_id" in body:
             body = {**body, "game_id": self.game_id}
-        return self.api.send(
-            method, path.format(**self.places) + request.query, body, token=self.tokens[caller]
-        )
+        path = path.format(**self.places) + request.query
+        headers = {"X-Request-Id": "asked"}
+        return self.api.send(method, path, body, token=self.tokens[caller], headers=headers)
 
     def is_untouched(self) -> bool:
         """Tell whether all is as it was before anybody asked: what is stored and what is queued."""
