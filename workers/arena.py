@@ -28,6 +28,8 @@ from workers.bots.registry import bot_named
 
 ELO = 400 / math.log(10)
 """Rating points for each unit of log odds."""
+SETTLED = 1e-9
+"""Strengths that change by a smaller part have settled: far below a point of the rating."""
 BOOTSTRAPS = 400
 
 
@@ -230,9 +232,12 @@ def fit_ratings(wins: np.ndarray, games: np.ndarray, anchor: int) -> np.ndarray:
     games = games + 1.0 * played
     strength = np.ones(len(wins))
     for _ in range(2000):
+        before = strength
         pair_sums = strength[:, None] + strength[None, :]
         strength = wins.sum(axis=1) / (games / pair_sums).sum(axis=1)
         strength /= np.exp(np.mean(np.log(strength)))
+        if np.abs(strength / before - 1).max() < SETTLED:
+            break
     ratings: np.ndarray = ELO * np.log(strength / strength[anchor])
     return ratings
 

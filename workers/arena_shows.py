@@ -38,9 +38,11 @@ from workers.quality import (
     Calibration,
     calibrate,
     deep_values,
+    load_calibrations,
     positions,
     read_suite,
     regrets,
+    save_calibration,
     write_suite,
 )
 from workers.search.value_net import WEIGHTS_FILE
@@ -230,15 +232,23 @@ def _in_processes(
 
 
 def show_calibration(
-    decisions: int, sizes: tuple[int, int, int], plot: Path | None, processes: int, seed: str
+    decisions: int,
+    sizes: tuple[int, int, int],
+    plot: Path | None,
+    processes: int,
+    seed: str,
+    out: Path | None,
 ) -> None:
     """Calibrate and print the share of intervals that hold, and the bias with and without fresh
-    worlds.
+    worlds; write each decision to `out` and draw them where asked.
     """
     work = [
         (view, *sizes, f"{seed}-{number}") for number, view in enumerate(positions(decisions, seed))
     ]
     found = _in_processes("calibration", calibrate, work, processes)
+    if out is not None:
+        for one in found:
+            save_calibration(out, one)
     held = np.array([one.holds for one in found])
     bias = np.array([one.shown - one.later for one in found])
     curse = np.array([one.tree_mean - one.later for one in found])
@@ -252,6 +262,25 @@ def show_calibration(
     if plot is not None:
         draw_calibration(found, plot)
         click.echo(f"drew {plot}")
+
+
+def plot_ladder(path: Path, picture: Path) -> None:
+    """Draw the ladder of the pairs in a file that the arena wrote, by `--out`."""
+    played = load_results(path)
+    players = {name for pairing in played for name in pairing}
+    if ANCHOR not in players:
+        raise click.ClickException(f"{path} has no game of {ANCHOR!r}, whose rating is 0")
+    draw_ladder(rate(played, [name for name in BOTS if name in players], ANCHOR), picture)
+    click.echo(f"drew {picture}")
+
+
+def plot_calibration(path: Path, picture: Path) -> None:
+    """Draw the decisions in a file that `arena calibration --out` wrote."""
+    found = load_calibrations(path)
+    if not found:
+        raise click.ClickException(f"{path} has no decision")
+    draw_calibration(found, picture)
+    click.echo(f"drew {picture}")
 
 
 def make_suite(

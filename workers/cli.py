@@ -115,6 +115,9 @@ def ladder(
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw shown against later, as PNG.")
 @_processes
 @_seed
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Append each decision here as a JSON line."
+)
 def calibration(
     decisions: int,
     iterations: int,
@@ -123,11 +126,12 @@ def calibration(
     plot: Path | None,
     processes: int,
     seed: str,
+    out: Path | None,
 ) -> None:
     """Check that 95 % intervals hold the later average in about 95 % of decisions."""
     from workers.arena_shows import show_calibration
 
-    show_calibration(decisions, (iterations, fresh, later), plot, processes, seed)
+    show_calibration(decisions, (iterations, fresh, later), plot, processes, seed, out)
 
 
 _suite = click.option(
@@ -202,3 +206,32 @@ def tune(pairs: int, rounds: int, seed: str) -> None:
     weights, test = tune_weights(pairs, rounds, seed)
     click.echo(f"{test.margin:+.1f} ± {1.96 * test.error:.1f} points a deal on other deals")
     click.echo(" ".join(map(str, weights)))
+
+
+@main.group()
+def plot() -> None:
+    """Draw what the arena has written down, as PNG; needs the extra `plots`."""
+
+
+_file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_picture = click.argument("picture", type=click.Path(path_type=Path))
+
+
+@plot.command("ladder")
+@_file
+@_picture
+def plot_ladder(file: Path, picture: Path) -> None:
+    """Draw the levels' ratings from FILE, which `arena ladder --out` wrote, as PICTURE."""
+    from workers.arena_shows import plot_ladder as draw
+
+    draw(file, picture)
+
+
+@plot.command("calibration")
+@_file
+@_picture
+def plot_calibration(file: Path, picture: Path) -> None:
+    """Draw shown against later averages from FILE, which `arena calibration --out` wrote."""
+    from workers.arena_shows import plot_calibration as draw
+
+    draw(file, picture)

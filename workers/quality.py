@@ -6,7 +6,7 @@ are independent."""
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,17 @@ class Calibration:
         return abs(self.shown - self.later) <= float(
             np.hypot(self.half_width, self.later_half_width)
         )
+
+
+def save_calibration(path: Path, found: Calibration) -> None:
+    """Append one decision to a file of JSON lines."""
+    with path.open("a", encoding="utf-8") as out:
+        out.write(json.dumps(asdict(found)) + "\n")
+
+
+def load_calibrations(path: Path) -> list[Calibration]:
+    """Read a file of JSON lines back."""
+    return [Calibration(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
 
 
 def calibrate(view: SeatView, iterations: int, fresh: int, later: int, seed: str) -> Calibration:
