@@ -102,8 +102,9 @@ affinity:
 {{- end }}
 
 {{- /* One Redis as JSON: scheme, host, port, database, username, password (a secret's name and
-       key), rest (the URL behind the login); with Sentinels also service and sentinels, and port is
-       that of the master. Called with (dict "root" $ "use" "state" or "queue"). */}}
+       key), rest (the URL behind the login); with Sentinels also service, sentinels, sentinelUsername
+       and sentinelPassword, and port is that of the master. Called with (dict "root" $ "use" "state" or
+       "queue"). */}}
 {{- define "rummy.redis" -}}
 {{- $redis := .root.Values.redis }}
 {{- $given := index $redis .use }}
@@ -119,7 +120,18 @@ affinity:
 {{- end }}
 {{- $password := dict }}
 {{- if $given.passwordSecret.name }}{{ $password = $given.passwordSecret }}{{ end }}
-{{- dict "scheme" (ternary "rediss+sentinel" "redis+sentinel" $sentinel.tls) "host" "" "port" (int $sentinel.masterPort) "sentinels" $hosts "sentinelPort" (int $sentinel.port) "service" $sentinel.service "database" (int $sentinel.database) "username" $given.username "password" $password "rest" (printf "%s/%s/%d" (join "," $hosts) $sentinel.service (int $sentinel.database)) | toJson }}
+{{- $sentinelPassword := dict }}
+{{- if $sentinel.passwordSecret.name }}{{ $sentinelPassword = $sentinel.passwordSecret }}{{ end }}
+{{- dict "scheme" (ternary "rediss+sentinel" "redis+sentinel" $sentinel.tls) "host" "" "port" (int $sentinel.masterPort) "sentinels" $hosts "sentinelPort" (int $sentinel.port) "service" $sentinel.service "sentinelUsername" $sentinel.username "sentinelPassword" $sentinelPassword "database" (int $sentinel.database) "username" $given.username "password" $password "rest" (printf "%s/%s/%d" (join "," $hosts) $sentinel.service (int $sentinel.database)) | toJson }}
+{{- else if dig "cluster" "hosts" list $given }}
+{{- $cluster := $given.cluster }}
+{{- $hosts := list }}
+{{- range $cluster.hosts }}
+{{- $hosts = append $hosts (printf "%s:%d" . (int $cluster.port)) }}
+{{- end }}
+{{- $password := dict }}
+{{- if $given.passwordSecret.name }}{{ $password = $given.passwordSecret }}{{ end }}
+{{- dict "scheme" (ternary "rediss+cluster" "redis+cluster" $cluster.tls) "host" "" "port" (int $cluster.port) "database" 0 "username" $given.username "password" $password "rest" (join "," $hosts) | toJson }}
 {{- else }}
 {{- $scheme := (splitList "://" $given.url) | first }}
 {{- $rest := trimPrefix (printf "%s://" $scheme) $given.url }}
@@ -147,12 +159,23 @@ affinity:
 {{- else if $redis.username }}
 {{- $login = printf "%s@" $redis.username }}
 {{- end }}
-{{- $query := "" }}
+{{- $query := list }}
+{{- with $redis.sentinelUsername }}
+{{- $query = append $query (printf "sentinel_username=%s" .) }}
+{{- end }}
+{{- with $redis.sentinelPassword }}
+{{- $query = append $query (printf "sentinel_password=$(%s_SENTINEL_PASSWORD)" $.variable) }}
+- name: {{ $.variable }}_SENTINEL_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ .name | quote }}
+      key: {{ .key | quote }}
+{{- end }}
 {{- if and (hasPrefix "rediss" $redis.scheme) .root.Values.redis.caSecret.name }}
-{{- $query = "?ssl_ca_certs=/etc/redis-ca/ca.crt" }}
+{{- $query = append $query "ssl_ca_certs=/etc/redis-ca/ca.crt" }}
 {{- end }}
 - name: {{ .variable }}
-  value: {{ printf "%s://%s%s%s" $redis.scheme $login $redis.rest $query | quote }}
+  value: {{ printf "%s://%s%s%s%s" $redis.scheme $login $redis.rest (ternary "?" "" (gt (len $query) 0)) (join "&" $query) | quote }}
 {{- end }}
 
 {{- define "rummy.env" -}}

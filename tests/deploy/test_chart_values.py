@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from service.config import SentinelUrl, Settings
+from service.config import ClusterUrl, SentinelUrl, Settings
 from tests.deploy import charts
 from tests.deploy.charts import CHART, of_kind, pod_specs
 
@@ -28,6 +28,18 @@ REFUSED = {
     "Sentinels and a Redis": (
         "redis.state",
         {"url": "redis://redis:6379/0", "sentinel": {"hosts": ["sentinel"], "service": "rummy"}},
+    ),
+    "a cluster and no place for the queues": (
+        "redis",
+        {"trial": {"enabled": False}, "state": {"cluster": {"hosts": ["redis"]}}},
+    ),
+    "queues on a cluster": ("redis.queue", {"cluster": {"hosts": ["redis"]}}),
+    "a cluster and a Redis": (
+        "redis",
+        {
+            "state": {"url": "redis://redis:6379/0", "cluster": {"hosts": ["redis"]}},
+            "queue": {"url": "redis://redis:6379/0"},
+        },
     ),
     "a port beyond all": ("redis.state.url", "redis://redis:65536/0"),
     "a variable in a user's name": ("redis.state.username", "$(PATH)"),
@@ -313,6 +325,37 @@ def test_sentinels_are_reached_and_asked_over_tls_where_wanted():
             assert "redis-sentinel" == trigger["type"]
             assert "rummy" == trigger["metadata"]["sentinelMaster"]
             assert 3 == len(trigger["metadata"]["addresses"].split(","))
+
+
+def test_a_cluster_arrives_for_the_games_and_sentinels_with_their_password_for_the_queues():
+    """The nodes and their port; user and password of Redis and of the Sentinels, each its own."""
+    manifests = charts.template("helm4", charts.values_of(CHART / "ci/cluster-values.yaml"))
+
+    read = settings_of(manifests)
+
+    ca = {"ssl_ca_certs": "/etc/redis-ca/ca.crt"}
+    nodes = tuple((f"games-{number}.redis.data.svc", 6379) for number in range(3))
+    assert ClusterUrl(nodes, True, "rummy", "password", ca) == ClusterUrl.parse(read.redis_url)
+    queue = SentinelUrl.parse(read.queue_redis_url)
+    assert queue is not None
+    assert {"sentinel_username": "watcher", "sentinel_password": "password"} == queue.options
+    assert ("queues", "", "password") == (queue.service, queue.username, queue.password)
+    secrets = {
+        each["name"]: each["valueFrom"]["secretKeyRef"]["key"]
+        for deployment in of_kind(manifests, "Deployment")
+        for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]
+        if "valueFrom" in each
+    }
+    assert {
+        "REDIS_URL_PASSWORD": "games",
+        "QUEUE_REDIS_URL_PASSWORD": "queues",
+        "QUEUE_REDIS_URL_SENTINEL_PASSWORD": "sentinels",
+    } == {name: key for name, key in secrets.items() if "REDIS" in name}
+    (authentication,) = of_kind(manifests, "TriggerAuthentication")
+    assert ["password", "sentinelPassword"] == [
+        each["parameter"] for each in authentication["spec"]["secretTargetRef"]
+    ]
+    assert ["sentinelUsername"] == [each["parameter"] for each in authentication["spec"]["env"]]
 
 
 def test_the_queues_are_where_the_games_are_unless_said_otherwise():
