@@ -32,3 +32,9 @@ def memory_mb(pid: int) -> tuple[float, float]:
         sizes[name.rstrip(":")] = int(kilobytes)
     own = sizes["Private_Clean"] + sizes["Private_Dirty"]
     return sizes["Rss"] * 1024 / 1e6, own * 1024 / 1e6
+
+
+def peak_mb(pid: int) -> float:
+    """Return the most resident memory that a process has had, in MB of 10**6 bytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
