@@ -27,7 +27,7 @@ from typing import Any
 
 import orjson
 
-from tests.api.streams import stream_at
+from tests.api.streams import StreamRefused, stream_at
 from tests.e2e.harness import Answer, Player, Referee, Table
 
 Json = dict[str, Any]
@@ -183,8 +183,11 @@ def listen(history: History, port: int, is_given_up: Callable[[], bool]) -> None
                         return
                     if is_given_up():
                         return
+        except StreamRefused:
+            history.count("streams refused")
+            time.sleep(REPEAT_S)
         except (*NO_ANSWER, AssertionError, ValueError):
-            # Refused (503), or cut in the middle of an event.
+            # Cut, in the middle of an event too.
             time.sleep(REPEAT_S)
         history.count("streams taken up again")
 

@@ -1,14 +1,69 @@
-"""A proxy in front of Redis that can hold back one script: before it is done, or its answer."""
+"""Proxies in front of Redis: one that holds back a script or its answer, and one that is slow."""
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
 
-class Holder:
+class Proxy:
+    """Passes everything on between its clients and the server at `upstream`, both ways."""
+
+    def __init__(self, upstream: Path, listener: socket.socket) -> None:
+        """Take clients from `listener`, which is bound."""
+        self._upstream = upstream
+        self._listener = listener
+        listener.listen(256)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Take no more clients."""
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _address = self._listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                try:
+                    server.connect(str(self._upstream))
+                except OSError:
+                    client.close()
+                    continue
+                is_held = threading.Event()
+                for pump in (self._pump_requests, self._pump_answers):
+                    threading.Thread(
+                        target=pump, args=(client, server, is_held), daemon=True
+                    ).start()
+
+    def _pump_requests(
+        self, client: socket.socket, server: socket.socket, is_held: threading.Event
+    ) -> None:
+        # To the client's end: then the server's answers end too.
+        with suppress(OSError), server:
+            while data := client.recv(65536):
+                self.pass_request(data, server, is_held)
+
+    def _pump_answers(
+        self, client: socket.socket, server: socket.socket, is_held: threading.Event
+    ) -> None:
+        with suppress(OSError), client, server:
+            while data := server.recv(65536):
+                self.pass_answer(data, client, is_held)
+
+    def pass_request(self, data: bytes, server: socket.socket, is_held: threading.Event) -> None:
+        """Do something with what a client has sent; `is_held` belongs to its connection."""
+        server.sendall(data)
+
+    def pass_answer(self, data: bytes, client: socket.socket, is_held: threading.Event) -> None:
+        """Do something with what the server has sent."""
+        client.sendall(data)
+
+
+class Holder(Proxy):
     """Passes everything on until it meets the script that it was told to hold."""
 
     def __init__(self, upstream: Path, path: Path) -> None:
@@ -17,11 +72,9 @@ class Holder:
         self.has_held = threading.Event()
         self._sha = b""
         self._is_done_first = False
-        self._upstream = upstream
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(path))
-        self._listener.listen(64)
-        threading.Thread(target=self._accept, daemon=True).start()
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(path))
+        super().__init__(upstream, listener)
 
     @property
     def url(self) -> str:
@@ -34,43 +87,44 @@ class Holder:
         self._is_done_first = is_done_first
         self._sha = sha.encode()
 
-    def close(self) -> None:
-        """Take no more clients."""
-        self._listener.close()
+    def pass_request(self, data: bytes, server: socket.socket, is_held: threading.Event) -> None:
+        """Hold back the script if it is not to be done."""
+        if self._sha and self._sha in data:
+            self._sha = b""
+            is_held.set()
+            if not self._is_done_first:
+                self.has_held.set()
+                return
+        server.sendall(data)
 
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _address = self._listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(str(self._upstream))
-                is_held = threading.Event()
-                for pump in (self._pump_requests, self._pump_answers):
-                    threading.Thread(
-                        target=pump, args=(client, server, is_held), daemon=True
-                    ).start()
+    def pass_answer(self, data: bytes, client: socket.socket, is_held: threading.Event) -> None:
+        """Hold back the answer to what was held."""
+        if is_held.is_set():
+            self.has_held.set()
+            return
+        client.sendall(data)
 
-    def _pump_requests(
-        self, client: socket.socket, server: socket.socket, is_held: threading.Event
-    ) -> None:
-        with suppress(OSError), client, server:
-            while data := client.recv(65536):
-                if self._sha and self._sha in data:
-                    self._sha = b""
-                    is_held.set()
-                    if self._is_done_first:
-                        server.sendall(data)
-                    else:
-                        self.has_held.set()
-                    continue
-                server.sendall(data)
 
-    def _pump_answers(
-        self, client: socket.socket, server: socket.socket, is_held: threading.Event
-    ) -> None:
-        with suppress(OSError), client, server:
-            while data := server.recv(65536):
-                if is_held.is_set():
-                    self.has_held.set()
-                    continue
-                client.sendall(data)
+class Slow(Proxy):
+    """Passes each call on after a while, as a Redis far away or overburdened would answer it."""
+
+    def __init__(self, upstream: Path) -> None:
+        """Listen on a port of this machine; not slow yet."""
+        self.delay_s = 0.0
+        self.calls = 0
+        """How many were passed on; what a client sends at once is one."""
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        self.port: int = listener.getsockname()[1]
+        super().__init__(upstream, listener)
+
+    @property
+    def url(self) -> str:
+        """The address for redis-py."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def pass_request(self, data: bytes, server: socket.socket, is_held: threading.Event) -> None:
+        """Let it wait first."""
+        self.calls += 1
+        time.sleep(self.delay_s)
+        server.sendall(data)

@@ -21,7 +21,7 @@ from service.store.redis_store import load_script
 from tests.api.streams import served
 from tests.e2e.harness import Answer, Player, Table, free_port, make_table
 from tests.faults.history import NO_ANSWER
-from tests.faults.holding import Holder
+from tests.faults.proxies import Holder
 
 pytestmark = pytest.mark.e2e
 
