@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 
 class Share(float):
-    """A part of a whole, from 0 to 1, told in per cent."""
+    """A part of a whole, from 0 to 1, told in per cent: `42 %`, which no line break parts."""
 
     def __format__(self, _spec: str) -> str:
-        return f"{float(self):.0%}"
+        return f"{100 * self:.0f}\N{NO-BREAK SPACE}%"
 
 
 class Sentence(str):
@@ -35,11 +35,15 @@ class Sentence(str):
         made.values = values
         return made
 
-    def told(self, translate: Callable[[str], str], show: Callable[[object], object]) -> str:
-        """Return the sentence in another language: `translate` gives the pattern's translation,
-        `show` a value as it is written there.
-        """
+    def told(self, translate: Callable[[str], str]) -> str:
+        """Return the sentence in another language: `translate` gives a pattern's translation.
+
+        A value that is a sentence is told as well."""
         pattern = translate(self.pattern)
         if not self.values:
             return pattern
-        return pattern.format(**{name: show(value) for name, value in self.values.items()})
+        told = {
+            name: value.told(translate) if isinstance(value, Sentence) else value
+            for name, value in self.values.items()
+        }
+        return pattern.format(**told)

@@ -214,6 +214,8 @@ def test_a_sentence_is_english_text_that_can_be_told_anew():
     """Who knows nothing of languages sees a text."""
     sentence = Sentence("Seat {seat} wins in {share}.", seat=2, share=Share(0.25))
 
-    assert "Seat 2 wins in 25%." == sentence
-    told = sentence.told(lambda _: "{share}: loko {seat}", lambda value: value)
-    assert "25%: loko 2" == told
+    assert "Seat 2 wins in 25\N{NO-BREAK SPACE}%." == sentence
+    told = Sentence("Why: {why}", why=sentence).told(
+        {sentence.pattern: "{share}: loko {seat}", "Why: {why}": "Kial: {why}"}.__getitem__
+    )
+    assert "Kial: 25\N{NO-BREAK SPACE}%: loko 2" == told

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from babel.support import NullTranslations, Translations
 from flask import Flask, request
-from flask_babel import Babel, format_percent, get_locale, gettext
+from flask_babel import Babel, get_locale, gettext
 from werkzeug.datastructures import Accept
 
-from service.sentences import Sentence, Share
+from service.sentences import Sentence
 
 LANGUAGES = ("en", "eo", "fi")
 """The first one is what the code says, and for those who want none of them."""
@@ -63,19 +63,13 @@ def told(text: str) -> str:
 
     What was stored as plain English is found too, if no value stands in it."""
     if isinstance(text, Sentence):
-        return text.told(_translate, _show)
+        return text.told(_translate)
     return _translate(text)
 
 
 def _translate(text: str) -> str:
     # The translation of no text is the catalogue's head.
     return str(gettext(text)) if text else ""
-
-
-def _show(value: object) -> object:
-    if isinstance(value, Share):
-        return format_percent(value)
-    return told(value) if isinstance(value, Sentence) else value
 
 
 def language_headers() -> dict[str, str]:

@@ -103,8 +103,11 @@ def test_values_stand_in_a_refusal_as_they_are(table: Table) -> None:
 @pytest.mark.parametrize(
     ("language", "text"),
     [
-        ("en", "Discards KD; the next player takes it in 7% of the samples. Your team goes out"),
-        ("eo", "Forĵetas KD; la sekva ludanto prenas ĝin en 7% de la provoj."),
+        (
+            "en",
+            "Discards KD; the next player takes it in 7\N{NO-BREAK SPACE}% of the samples.",
+        ),
+        ("eo", "Forĵetas KD; la sekva ludanto prenas ĝin en 7\N{NO-BREAK SPACE}% de la provoj."),
         ("fi", "Poistaa kortin KD; seuraava pelaaja ottaa sen 7\N{NO-BREAK SPACE}%:ssa"),
     ],
 )

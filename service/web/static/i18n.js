@@ -24,9 +24,12 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
-/** A number with a true minus sign, and a plus where that is wanted. */
+/**
+ * A number with a true minus sign, and a plus where that is wanted. A browser that does not know how
+ * Esperanto writes numbers takes the Finnish way, which is the same.
+ */
 export function number(value, { signed = false, digits = 0 } = {}) {
-  const text = new Intl.NumberFormat(language === "eo" ? "eo" : language, {
+  const text = new Intl.NumberFormat([language, "fi"], {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
     signDisplay: signed ? "exceptZero" : "auto",
