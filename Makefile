@@ -13,6 +13,8 @@ BIN := $(VENV)/bin
 LOCK := .cache/lock
 CLIENTS := .cache/clients
 TOOLS := .cache/tools
+FUZZ := .cache/fuzz
+AUDIT := .cache/audit
 OPENSPIEL := .cache/openspiel
 # For every platform and for Python 3.11 on, and nothing in the file about where a part came from.
 COMPILE := --quiet --universal --python-version 3.11 --generate-hashes \
@@ -24,6 +26,8 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
 .PHONY: help run demo test test-web lint format openapi words bench bench-search arena strength faults fuzz constraints clean \
 	clients client-tools chart-tools chart-check image-check openspiel
+
+.PHONY: audit fuzz-input
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +95,19 @@ faults: $(VENV)/.dev-stamp ## Kill, hang, stop parts under clients at play, then
 
 fuzz: $(VENV)/.dev-stamp ## Post made-up requests and hold all answers against the document; FUZZ_S=600
 	FUZZ_S=$${FUZZ_S:-600} FUZZ_SEED=$${FUZZ_SEED:-} $(BIN)/python -m pytest tests/api/test_fuzzed.py -s $(PYTEST_ARGS)
+
+fuzz-input: $(FUZZ)/.stamp ## Fuzz notation, positions, bodies, Last-Event-ID by coverage; FUZZ_S=60 each
+	@for target in notation positions bodies resumption; do \
+		mkdir -p $(FUZZ)/$$target; \
+		PYTHONPATH=$(FUZZ)/atheris $(BIN)/python -m tests.security.fuzz $$target $(FUZZ)/$$target \
+			tests/security/corpus/$$target -max_total_time=$${FUZZ_S:-60} || exit 1; \
+	done
+
+# Known faults are told by pypi.org or api.osv.dev: AUDIT_ARGS="--service osv" asks the other one.
+audit: $(AUDIT)/.stamp ## Look for risky code, and for known faults of the parts: needs the network
+	$(AUDIT)/bin/bandit --quiet --recursive service workers -ll --skip B104,B108,B310,B314
+	sed '/^# ---- development/,$$d' constraints.txt > $(AUDIT)/runtime.txt
+	$(AUDIT)/bin/pip-audit --disable-pip --no-deps --strict $(AUDIT_ARGS) -r $(AUDIT)/runtime.txt
 
 clients: client-tools ## Generate clients from openapi.yaml, compile them, play a game with each
 	$(BIN)/python -m pytest tests/clients $(PYTEST_ARGS)
@@ -166,6 +183,20 @@ $(OPENSPIEL)/.stamp: tests/strength/openspiel/requirements.txt $(VENV)/.dev-stam
 	@if $(PIP_INSTALL) --only-binary :all: --require-hashes --target $(OPENSPIEL) -r $<; then \
 		touch $@; \
 	else echo "there is no OpenSpiel for this machine: what it measures is skipped"; fi
+
+# Atheris has wheels for some Pythons on Linux only, and comes into no environment of ours.
+$(FUZZ)/.stamp: $(VENV)/.dev-stamp
+	@echo "fetching Atheris"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --only-binary :all: \
+		--upgrade --target $(FUZZ)/atheris 'atheris==3.0.0'
+	@touch $@
+
+$(AUDIT)/.stamp: $(VENV)/.made-stamp
+	@echo "fetching bandit and pip-audit"
+	@$(BIN)/python -m venv --clear $(AUDIT)
+	@$(AUDIT)/bin/python -m pip install -qq --disable-pip-version-check \
+		'bandit==1.9.4' 'pip-audit==2.10.1'
+	@touch $@
 
 # The resolver has an environment of its own, as it is no part of what it resolves.
 $(LOCK)/.stamp: $(VENV)/.made-stamp

@@ -162,7 +162,8 @@ def expected_version(request: Request) -> int | None:
 
 def last_event_id(request: Request) -> int | None:
     """Return the version of `Last-Event-ID`, None without one; raises Malformed."""
-    given = request.headers.get("Last-Event-ID", "").strip()
+    # What HTTP takes for space around a value; Python would take off control characters too.
+    given = request.headers.get("Last-Event-ID", "").strip(" \t")
     if not given:
         return None
     if not _EVENT_ID.fullmatch(given):

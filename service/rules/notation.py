@@ -194,13 +194,16 @@ def _is_plain_name(name: str) -> bool:
 
 
 def _turn_lines(deal: DealRecord) -> Iterator[str]:
-    """Yield one line a turn: a seat and its actions."""
-    line = ""
+    """Yield one line a turn: a seat and its actions. What no game is like reads back the same too:
+    another seat begins another line.
+    """
+    line, writer = "", NOBODY
     for seat, action in deal.actions:
-        if line and action.type in (DRAW_STOCK, TAKE_DISCARDS, PASS):
+        if line and (seat != writer or action.type in (DRAW_STOCK, TAKE_DISCARDS, PASS)):
             yield line
             line = ""
         line = f"{line} {write_action(action)}" if line else f"{seat} {write_action(action)}"
+        writer = seat
     if line:
         yield line
 
@@ -230,6 +233,8 @@ def _read_line(record: GameRecord, line: str) -> None:
         record.players = rest.split("|")
         if len(record.players) != SEATS:
             raise BadNotation("a game names four players")
+        if not all(map(_is_plain_name, record.players)):
+            raise BadNotation("a player's name has space at an end")
     elif key == "deal":
         number, _, names = rest.partition(" ")
         deck = read_cards(names)
