@@ -125,7 +125,10 @@ class Reason(AnswerSchema):
         required=True,
         metadata={"description": "The figures that the text tells, by name."},
     )
-    text = fields.String(required=True, metadata={"description": "Sentences for a person."})
+    text = fields.String(
+        required=True,
+        metadata={"description": "Sentences for a person, in the language of the answer."},
+    )
 
 
 class Candidate(AnswerSchema):

@@ -59,7 +59,10 @@ class Problem(AnswerSchema):
             "examples": ["/docs/problems/stale-version"],
         },
     )
-    title = fields.String(required=True, metadata={"description": "The same for each of its kind."})
+    title = fields.String(
+        required=True,
+        metadata={"description": "The same for each of its kind, in the language of the answer."},
+    )
     status = Whole(required=True)
     detail = fields.String(required=True, metadata={"description": "A sentence for a person."})
     instance = fields.String(metadata={"description": "The path that was asked."})
