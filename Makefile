@@ -91,7 +91,7 @@ openspiel: $(OPENSPIEL)/.stamp ## Fetch OpenSpiel for both (66 MB, once)
 
 faults: $(VENV)/.dev-stamp ## Kill, hang, stop parts under clients at play, then check all they saw; FAULTS_S=120
 	FAULTS_S=$${FAULTS_S:-120} $(BIN)/python -m pytest \
-		tests/faults/test_checker.py tests/faults/test_rolling.py -s $(PYTEST_ARGS)
+		tests/faults/test_checker.py tests/faults/test_stopped.py tests/faults/test_rolling.py -s $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev-stamp ## Post made-up requests and hold all answers against the document; FUZZ_S=600
 	FUZZ_S=$${FUZZ_S:-600} FUZZ_SEED=$${FUZZ_SEED:-} $(BIN)/python -m pytest tests/api/test_fuzzed.py -s $(PYTEST_ARGS)
