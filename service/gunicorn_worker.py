@@ -2,12 +2,19 @@
 
 gunicorn answers by itself what it cannot read as HTTP: a header too many, a line too long, a length
 given twice. Its answers are HTML pages that repeat what was sent; here they are
-`application/problem+json` and repeat nothing. gunicorn still chooses the status. This module knows
-no other part of the service: it is loaded before gevent has patched the standard library."""
+`application/problem+json` and repeat nothing. gunicorn still chooses the status.
+
+gunicorn ends a connection whose request line and headers do not come (`keepalive`), but waits for a
+body as long as its client likes. Here a body has to have come after `ProblemWorker.body_s`,
+however its bytes trickle; what reads it then meets a TimeoutError (`service/api/reading.py`).
+
+This module knows no other part of the service: it is loaded before gevent has patched the standard
+library."""
 
 from __future__ import annotations
 
 import json
+import time
 from http import HTTPStatus
 from typing import Any
 
@@ -26,10 +33,45 @@ _DETAILS = {
 class ProblemWorker(GeventWorker):
     """The worker of `gunicorn_conf.py`."""
 
+    body_s = 30.0
+    """Seconds in which a body has to have come: the largest, at 17 KB a second."""
+
+    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> Any:
+        """Answer a request, whose body is waited for so long and no longer."""
+        unreader = req.unreader
+        client = unreader.sock
+        unreader.sock = _PunctualSocket(client, time.monotonic() + self.body_s)
+        try:
+            return super().handle_request(listener_name, req, sock, addr)
+        finally:
+            unreader.sock = client
+
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Answer what is no HTTP request."""
         stand_in: Any = _ProblemSocket(client)
         super().handle_error(req, stand_in, addr, exc)
+
+
+class _PunctualSocket:
+    """Stands for a client's socket while a body is read from it."""
+
+    def __init__(self, client: Any, end_at: float) -> None:
+        self._client = client
+        self._end_at = end_at
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def recv(self, size: int) -> bytes:
+        """Return some bytes; raises TimeoutError when it is too late for them."""
+        left_s = self._end_at - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        self._client.settimeout(left_s)
+        try:
+            return bytes(self._client.recv(size))
+        finally:
+            self._client.settimeout(None)
 
 
 class _ProblemSocket:

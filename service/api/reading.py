@@ -13,7 +13,12 @@ from typing import Any, NoReturn
 from flask import Request
 from gunicorn.http.errors import ParseException
 from marshmallow import Schema, ValidationError
-from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
+from werkzeug.exceptions import (
+    BadRequest,
+    ClientDisconnected,
+    RequestEntityTooLarge,
+    RequestTimeout,
+)
 
 from service.api.auth import split_authorization
 from service.api.request_errors import EmptyBody, Malformed, NotJson, WrongMediaType
@@ -83,9 +88,16 @@ def read_json(raw: bytes) -> Any:
 
 
 def read_raw(request: Request) -> bytes:
-    """Return the request's body; raises BadRequest when its chunks are none, or it breaks off."""
+    """Return the request's body; raises BadRequest when its chunks are none, or it breaks off,
+    RequestTimeout when it does not come in time (`service/gunicorn_worker.py`).
+    """
     try:
         return request.get_data()
+    except ClientDisconnected as error:
+        # Werkzeug takes all that fails while it reads for a client that went away.
+        if isinstance(error.__context__, TimeoutError):
+            raise RequestTimeout from None
+        raise
     except (ParseException, OSError):
         # gunicorn reads a body when it is asked for, so its refusals arise here.
         raise BadRequest from None

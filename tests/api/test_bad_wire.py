@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import time
 from collections.abc import Iterator
 
 import pytest
 
+from service.gunicorn_worker import ProblemWorker
 from tests.api.streams import served
 from tests.e2e.harness import free_port
 
@@ -124,6 +126,42 @@ def test_ten_megabytes_are_refused_before_they_are_sent(port: int, is_chunked: b
     assert PROBLEM in head
     assert json.loads(body)["type"] == "/docs/problems/too-large"
     assert seconds < 2
+
+
+class ImpatientWorker(ProblemWorker):
+    """The worker of a deployment, but for how long it waits for a body."""
+
+    body_s = 0.5
+
+
+TRICKLES = {
+    "a byte, and no more": [b"Content-Length: 100\r\n\r\n{"],
+    "a byte now and then": [b"Content-Length: 100\r\n\r\n", *[b" "] * 99],
+    "chunks now and then": [b"Transfer-Encoding: chunked\r\n\r\n", *[b"1\r\n \r\n"] * 99],
+}
+
+
+@pytest.mark.parametrize("parts", TRICKLES.values(), ids=list(TRICKLES))
+def test_a_body_that_trickles_is_not_waited_for(redis_url: str, parts: list[bytes]) -> None:
+    """408, though a byte came a moment ago, and the connection is of no further use."""
+    port = free_port()
+    worker = {"GUNICORN_CMD_ARGS": f"--worker-class {__name__}.ImpatientWorker"}
+    with (
+        served(redis_url, port, **worker),
+        socket.create_connection(("127.0.0.1", port), timeout=20) as connection,
+    ):
+        connection.sendall(POST)
+        sent = 0
+        for part in parts:
+            connection.sendall(part)
+            sent += 1
+            if select.select([connection], [], [], 0.05)[0]:
+                break
+        got = connection.recv(65536)
+
+    assert got.startswith(b"HTTP/1.1 408 ")
+    assert PROBLEM in got
+    assert sent < 90
 
 
 def test_a_body_that_does_not_come_holds_up_nobody_else(port: int) -> None:
