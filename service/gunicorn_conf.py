@@ -8,6 +8,7 @@ patched the standard library, never before the fork.
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -43,6 +44,8 @@ limit_request_line = 4094
 limit_request_fields = 64
 
 
+SWITCH_S = 0.001
+"""gevent's own 5 ms are waited for at each answer of Redis, several times a request."""
 STOP_LOOK_S = 0.2
 """How often a worker looks whether it was told to stop."""
 
@@ -80,8 +83,9 @@ def on_starting(server: Any) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """Let a worker that is told to stop be unready, and its streams end: their clients take them up
-    elsewhere.
+    elsewhere. And let many streams hold up no request.
     """
+    share_time()
 
     def watch() -> None:
         while worker.alive:
@@ -92,6 +96,20 @@ def post_worker_init(worker: Any) -> None:
 
     # gevent has patched the standard library by now: this is a greenlet.
     threading.Thread(target=watch, name="stop", daemon=True).start()
+
+
+def share_time() -> None:
+    """Keep short what a process with thousands of streams does at one go.
+
+    What is told to a thousand streams is written by a thousand greenlets, which gevent runs for
+    `SWITCH_S` before it looks for requests again. And Python's collector of cycles looks through
+    all objects now and then, modules and schemas too, unless these are set aside."""
+    # Imported here: gevent has patched the standard library by now.
+    import gevent
+
+    gevent.setswitchinterval(SWITCH_S)
+    gc.collect()
+    gc.freeze()
 
 
 def child_exit(_server: Any, worker: Any) -> None:

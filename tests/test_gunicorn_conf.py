@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -90,3 +92,13 @@ def test_without_the_folder_there_is_nothing_to_do(monkeypatch):
 
     gunicorn_conf.on_starting(SERVER)
     gunicorn_conf.child_exit(None, SimpleNamespace(pid=7))
+
+
+def test_a_worker_sets_aside_what_lives_as_long_as_it_and_looks_for_requests_often():
+    """In a process of its own: both hold for a whole process."""
+    code = (
+        "import gc, gevent; from service.gunicorn_conf import SWITCH_S, share_time; share_time(); "
+        "assert gc.get_freeze_count() > 1000; assert gevent.getswitchinterval() == SWITCH_S"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,5 +1,6 @@
 """Events: a game as it goes on, as a stream of server-sent events."""
 
+import random
 from collections.abc import Iterator
 
 import orjson
@@ -51,7 +52,8 @@ def stream(call: Call, game_id: str) -> Response:
         last_seen = call.query.get("last_event_id")
     follower = Follower(call.caller, game_id, call.query.get("seat"), last_seen)
     parts, settings = call.parts, call.parts.settings
-    pace = Pace(settings.keep_alive_s, settings.max_stream_s, parts.sleep, parts.monotonic)
+    first_s = settings.keep_alive_s * random.uniform(0.5, 1)
+    pace = Pace(settings.keep_alive_s, first_s, settings.max_stream_s, parts.sleep, parts.monotonic)
     news = follow_game(call.house, follower, pace)
     return Response(_write(news, parts.metrics), content_type=STREAM_TYPE, headers=HEADERS)
 

@@ -56,6 +56,9 @@ class Pace:
 
     keep_alive_s: float
     """Silence after which he is told that the stream is still there."""
+    first_keep_alive_s: float
+    """The same at the beginning: not alike for those who all came at once, such as after a
+    restart, or they would all be told at once ever after."""
     longest_s: float
     """After so long the stream ends; he takes it up again."""
     sleep: Callable[[float], None]
@@ -87,6 +90,7 @@ def _follow(
         # So that the answer begins at once, though nothing may happen for long.
         yield None
     is_fresh = True
+    silence_s = pace.first_keep_alive_s
     with closing(house.store.watch(game.id)) as watch:
         while not (game.is_over and since >= game.version):
             left_s = end_at - pace.monotonic()
@@ -98,7 +102,8 @@ def _follow(
                     viewer = viewer_for(game, follower.caller, follower.seat)
                     is_fresh = True
                     continue
-                entries = watch.next(since, min(pace.keep_alive_s, left_s))
+                entries = watch.next(since, min(silence_s, left_s))
+                silence_s = pace.keep_alive_s
             except Unavailable:
                 yield None
                 pace.sleep(AWAY_S)

@@ -37,6 +37,11 @@ LINGER_S = 5.0
 """How long a game stays subscribed that nobody watches: long polls come again."""
 PING_S = 10.0
 """After so long without a word the other side is asked whether it is there."""
+CROWD = 10
+CROWD_PAUSE_S = 0.001
+"""So many of those who watch one game are woken at once, and requests get their turn in between:
+gevent runs up to fifty greenlets before it looks for them, which with streams to write is 8 ms, at
+each answer of Redis."""
 RECENT = 64
 """Entries of a watched game kept for those who wait; who is further behind reads the log."""
 
@@ -75,7 +80,18 @@ class _Topic:
                 self.recent.clear()
             self.recent.append((version, entry))
             self.newest = version
-            self.condition.notify_all()
+            self.condition.notify(CROWD)
+        if self.watchers > CROWD:
+            threading.Thread(target=self._wake_others, name="crier", daemon=True).start()
+
+    def _wake_others(self) -> None:
+        """Wake the rest of a crowd, those first who have waited longest. Who begins to wait
+        meanwhile looks first whether there is something new.
+        """
+        for _ in range(CROWD, self.watchers, CROWD):
+            time.sleep(CROWD_PAUSE_S)
+            with self.condition:
+                self.condition.notify(CROWD)
 
     def await_open(self, timeout_s: float) -> bool:
         """Wait until the subscription holds; False when the time is up or the connection broke."""
@@ -153,7 +169,7 @@ class _Line:
         """Read until the connection breaks, the line is ended, or nobody has watched for a while;
         this is the reading thread.
         """
-        heard_at = asked_at = time.monotonic()
+        heard_at = asked_at = looked_at = time.monotonic()
         try:
             while not self.is_dead:
                 self._subscribe()
@@ -166,7 +182,10 @@ class _Line:
                     asked_at = now
                 elif asked_at > heard_at and now - asked_at > self._timeout_s + TICK_S:
                     break
-                self._let_go(now)
+                if now - looked_at >= TICK_S:
+                    # Not at each entry: there may be thousands of games.
+                    self._let_go(now)
+                    looked_at = now
         except (redis.RedisError, OSError):
             # Those who wait are told; the log still has what they miss.
             pass

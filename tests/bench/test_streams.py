@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from service.embedded import RedisServer
 from tests.api.streams import served
 from tests.bench.figures import percentile, show, show_command
 from tests.bench.load import Connection, Game
+from tests.bench.processes import children_of, cpu_s
 from tests.e2e.harness import ROOT, free_port
 
 pytestmark = pytest.mark.bench
@@ -26,13 +28,28 @@ ROUND_S = 4.0
 PACE_S = 0.5
 
 
+@dataclass(frozen=True)
+class Api:
+    """The process that is measured."""
+
+    port: int
+    pids: list[int]
+
+    @contextmanager
+    def spending(self, spent_ms: list[float], taken_ms: list[float]) -> Iterator[None]:
+        """Note the processor time that it spends for each action that is noted meanwhile."""
+        before, count = cpu_s(self.pids), len(taken_ms)
+        yield
+        spent_ms.append(1000 * (cpu_s(self.pids) - before) / (len(taken_ms) - count))
+
+
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """Run the API as one process on a Redis that keeps its data as `make run` does."""
-    found = free_port()
+    port = free_port()
     folder: Path = tmp_path_factory.mktemp("redis")
-    with RedisServer(folder) as server, served(server.url, found):
-        yield found
+    with RedisServer(folder) as server, served(server.url, port) as master:
+        yield Api(port, children_of(master.pid))
 
 
 @contextmanager
@@ -86,31 +103,43 @@ def events_path(game: Game) -> str:
     return game.next_request()[0].replace("/actions", "/events")
 
 
-def test_actions_beside_a_thousand_streams(port: int) -> None:
+def test_actions_beside_a_thousand_streams(api: Api) -> None:
     """One client at full speed, round after round: no streams, streams of the games it plays (four
     a game), streams of one game in which something happens twice a second.
     """
     show_command("thousand_streams")
-    taken_ms: dict[str, list[float]] = {"0": [], "1,000": [], "1,000 of one game": []}
+    port = api.port
+    kinds = ("0", "1,000", "1,000 of one game")
+    taken_ms: dict[str, list[float]] = {kind: [] for kind in kinds}
+    spent_ms: dict[str, list[float]] = {kind: [] for kind in kinds}
     for games in (new_games(port, GAMES) for _ in range(ROUNDS)):
-        taken_ms["0"] += act_for(port, games, ROUND_S)
+        taken = taken_ms["0"]
+        with api.spending(spent_ms["0"], taken):
+            taken += act_for(port, games, ROUND_S)
 
-        games = new_games(port, GAMES)
-        with listening(port, STREAMS, list(map(events_path, games))) as heard:
+        games, taken = new_games(port, GAMES), taken_ms["1,000"]
+        with (
+            listening(port, STREAMS, list(map(events_path, games))) as heard,
+            api.spending(spent_ms["1,000"], taken),
+        ):
             played = act_for(port, games, ROUND_S)
-        taken_ms["1,000"] += played
+            taken += played
         assert heard == [STREAMS // GAMES * len(played)]
 
         games, watched = new_games(port, GAMES), new_games(port, 1)
+        taken = taken_ms["1,000 of one game"]
         with listening(port, STREAMS, [events_path(watched[0])]) as heard:
             count = 0
             deadline = time.perf_counter() + ROUND_S
-            while time.perf_counter() < deadline:
-                count += len(act_for(port, watched, 0.001))
-                taken_ms["1,000 of one game"] += act_for(port, games, PACE_S)
+            with api.spending(spent_ms["1,000 of one game"], taken):
+                while time.perf_counter() < deadline:
+                    count += len(act_for(port, watched, 0.001))
+                    taken += act_for(port, games, PACE_S)
         assert heard == [STREAMS * count]
-    for streams, values in taken_ms.items():
+    for kind in kinds:
+        values = taken_ms[kind]
         quantiles = ", ".join(
             f"p{part:g} {percentile(values, part / 100):.2f} ms" for part in (50, 95, 99, 99.9)
         )
-        show(f"an action with {streams} streams", values, "ms", f"; {quantiles}")
+        show(f"an action with {kind} streams", values, "ms", f"; {quantiles}")
+        show("its processor time, what is told to streams included", spent_ms[kind], "ms")

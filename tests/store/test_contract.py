@@ -383,6 +383,30 @@ def test_a_watch_that_is_far_behind_misses_nothing(store: GameStore) -> None:
     assert [entry["version"] for entry in told] == list(range(4, 201))
 
 
+def test_each_of_a_crowd_is_told_of_each_entry(store: GameStore) -> None:
+    """More than are woken at once; one entry after another, without waiting for anybody."""
+    store.commit(change(0))
+    heard: list[list[int]] = []
+
+    def listen() -> None:
+        told: list[int] = []
+        with closing(store.watch("g")) as watch:
+            while len(told) < 5 and (entries := watch.next(len(told), 20)):
+                told += [entry["version"] for entry in entries]
+        heard.append(told)
+
+    crowd = [threading.Thread(target=listen) for _ in range(45)]
+    for one in crowd:
+        one.start()
+    for version in range(1, 6):
+        time.sleep(0.02)
+        store.commit(change(version))
+    for one in crowd:
+        one.join(30)
+
+    assert heard == [[1, 2, 3, 4, 5]] * len(crowd)
+
+
 def test_watches_end_when_the_process_is_about_to(store: GameStore) -> None:
     """In who waits, and in who comes later; a long poll is answered as it is."""
     store.commit(change(0))

@@ -112,7 +112,7 @@ def test_an_expired_task_was_there(store: RedisStore, redis: redis_py.Redis) -> 
     assert store.was_task("g", "hint", "h1")
 
 
-def test_every_key_is_in_the_table_and_but_for_five_each_has_a_time_to_live(
+def test_every_key_is_in_the_table_and_but_for_six_each_has_a_time_to_live(
     store: RedisStore, redis: redis_py.Redis
 ) -> None:
     """The keys of apps and their limits, which this store does not write, apart."""
@@ -130,7 +130,7 @@ def test_every_key_is_in_the_table_and_but_for_five_each_has_a_time_to_live(
 
     table = re.findall(r"^\| `(prs:(?!appkey|limit)\S+)` ", keys.__doc__ or "", re.MULTILINE)
     fillings = {"{GAME}": "{g}", "{SCOPE}": "{g}", "{APP}": "{app}", "KIND": "hint", "ID": "h1"}
-    fillings |= {"WHAT": "bots", "AGENDA": "clock"}
+    fillings |= {"WHAT": "bots", "AGENDA": "clock", "STATUS": "playing", ":KEY": ":app"}
     expected = set()
     for key in table:
         for name, value in fillings.items():
@@ -141,6 +141,7 @@ def test_every_key_is_in_the_table_and_but_for_five_each_has_a_time_to_live(
         "prs:agenda:clock",
         "prs:app:{app}:games",
         "prs:app:{app}:webhook",
+        "prs:games:playing",
         "prs:metrics",
         "prs:waiting:bots",
     ]
