@@ -83,7 +83,11 @@ def run(port: int, host: str, data_dir: Path, app: str, worker: str) -> None:
                 env=env,
                 server=server,
                 say=_say,
-                when_ready=[f"docs    {url_of(host, port)}/docs", "Ctrl-C stops everything"],
+                when_ready=[
+                    f"table   {url_of(host, port)}/",
+                    f"docs    {url_of(host, port)}/docs",
+                    "Ctrl-C stops everything",
+                ],
             )
             code = supervisor.run()
     except (ConfigError, RedisServerError, NotStarted) as error:

@@ -132,9 +132,10 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
 @pytest.mark.e2e
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_run_starts_everything_and_a_signal_stops_it(start, number):
-    """One line each, the docs' address when requests are answered, then nothing left."""
+    """One line each, the addresses for people when requests are answered, then nothing left."""
     running = start()
     wait_until(lambda: running.says(r"^docs +http://127\.0\.0\.1:\d+/docs$"))
+    assert running.says(r"^table +http://127\.0\.0\.1:\d+/$")
     web, redis_url = running.get().split()
     pids = [int(web), running.pid_of("bots"), running.pid_of("hints")]
     for name in ("redis", "web", "bots", "hints"):
