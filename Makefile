@@ -24,7 +24,7 @@ WORDS := -F service/translations/babel.cfg -k Sentence --add-location file --wid
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 
 # `PERSIAN_RUMMY_...` settings and PORT, REDIS_URL, WEB_CONCURRENCY reach the service as they are.
-.PHONY: help run demo test test-web lint format openapi words bench bench-search arena strength faults fuzz constraints clean \
+.PHONY: help run demo test test-web lint format openapi words bench bench-search load scale arena strength faults fuzz constraints clean \
 	clients client-tools chart-tools chart-check image-check openspiel
 
 .PHONY: audit fuzz-input
@@ -72,6 +72,12 @@ bench: $(VENV)/.dev-stamp ## Measure the service; each figure with its command, 
 
 bench-search: $(OPENSPIEL)/.stamp ## Measure the search alone, OpenSpiel's beside it
 	$(BIN)/python -m pytest tests/bench -m bench -k search -s $(PYTEST_ARGS)
+
+load: $(VENV)/.dev-stamp ## Play whole games with many users at once, report with plots: LOAD_ARGS="--help" tells how
+	@$(BIN)/python -m tests.load $(LOAD_ARGS)
+
+scale: $(VENV)/.dev-stamp ## Reckon what so many games a day take, the queue simulated: SCALE_ARGS="--help" tells how
+	@$(BIN)/python -m tests.load.scale $(SCALE_ARGS)
 
 arena: $(VENV)/.dev-stamp ## Let the bots play each other: ARENA_ARGS="--help" tells how
 	$(BIN)/python -m workers arena $(ARENA_ARGS)
