@@ -215,6 +215,7 @@ def sweep(settings: Settings) -> None:
     signal.signal(signal.SIGTERM, stop)
     configure_logs(settings.log_level, settings.log_format)
     watch = ClockWatch(house().clock, time.monotonic)
+    log.info("sweep_begun", every_s=settings.sweep_interval_s)
     while True:
         try:
             jump = watch.attend(house())

@@ -1,4 +1,6 @@
-"""Proxies in front of Redis: one that holds back a script or its answer, and one that is slow."""
+"""Proxies in front of Redis: one that holds back a script or its answer, one that is slow, one that
+tells another time.
+"""
 
 from __future__ import annotations
 
@@ -105,14 +107,11 @@ class Holder(Proxy):
         client.sendall(data)
 
 
-class Slow(Proxy):
-    """Passes each call on after a while, as a Redis far away or overburdened would answer it."""
+class PortProxy(Proxy):
+    """One that listens on a port of this machine."""
 
     def __init__(self, upstream: Path) -> None:
-        """Listen on a port of this machine; not slow yet."""
-        self.delay_s = 0.0
-        self.calls = 0
-        """How many were passed on; what a client sends at once is one."""
+        """Listen for clients of the server at `upstream`."""
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         self.port: int = listener.getsockname()[1]
@@ -123,8 +122,49 @@ class Slow(Proxy):
         """The address for redis-py."""
         return f"redis://127.0.0.1:{self.port}/0"
 
+
+class Slow(PortProxy):
+    """Passes each call on after a while, as a Redis far away or overburdened would answer it."""
+
+    def __init__(self, upstream: Path) -> None:
+        """Listen; not slow yet."""
+        self.delay_s = 0.0
+        self.calls = 0
+        """How many were passed on; what a client sends at once is one."""
+        super().__init__(upstream)
+
     def pass_request(self, data: bytes, server: socket.socket, is_held: threading.Event) -> None:
         """Let it wait first."""
         self.calls += 1
         time.sleep(self.delay_s)
         server.sendall(data)
+
+
+class Shifted(PortProxy):
+    """Tells another time than Redis does when it is asked for it (`TIME`), and only then: what
+    Redis itself lets expire lives as long as ever.
+    """
+
+    def __init__(self, upstream: Path) -> None:
+        """Listen; the time is right yet."""
+        self.ahead_s = 0
+        self.times_told = 0
+        super().__init__(upstream)
+
+    def pass_request(self, data: bytes, server: socket.socket, is_held: threading.Event) -> None:
+        """Note who asks for the time."""
+        if data == ASK_TIME:
+            is_held.set()
+        server.sendall(data)
+
+    def pass_answer(self, data: bytes, client: socket.socket, is_held: threading.Event) -> None:
+        """Put another time in the place of what was asked for."""
+        if is_held.is_set():
+            is_held.clear()
+            self.times_told += 1
+            head, length, seconds, *rest = data.split(b"\r\n")
+            data = b"\r\n".join([head, length, b"%d" % (int(seconds) + self.ahead_s), *rest])
+        client.sendall(data)
+
+
+ASK_TIME = b"*1\r\n$4\r\nTIME\r\n"
