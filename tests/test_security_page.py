@@ -34,6 +34,14 @@ def test_each_of_the_ten_risks_has_its_tests() -> None:
     assert all("::test_" in tests for _, tests in rows)
 
 
+def test_each_row_of_every_table_names_a_test() -> None:
+    rows = [line for line in PAGE.splitlines() if line.startswith("| ")]
+    told = [row for row in rows if not row.startswith(("| | threat", "| threat"))]
+
+    assert len(told) > 15
+    assert all(re.search(r"`tests/[\w/]+\.py::test_\w+`", row.split("|")[-2]) for row in told)
+
+
 def test_nothing_that_looks_like_a_test_is_named_otherwise() -> None:
     """A name in another form would be held against nothing."""
     assert PAGE.count("::") == len(NAMED)

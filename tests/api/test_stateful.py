@@ -12,7 +12,14 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from tests.api.client import Answer, ApiClient, Table, memory_app
 from tests.api.streams import stream_of
@@ -175,10 +182,13 @@ class GameMachine(RuleBasedStateMachine):
         ]
 
 
-GameMachine.TestCase.settings = settings(
-    max_examples=12,
-    stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-TestGames = GameMachine.TestCase
+def test_whatever_the_order_of_requests_all_is_as_the_referee_has_it() -> None:
+    run_state_machine_as_test(
+        GameMachine,
+        settings=settings(
+            max_examples=12,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow],
+        ),
+    )
