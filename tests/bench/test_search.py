@@ -17,7 +17,9 @@ import pytest
 from service.rules.match import Match, play_in_match, start_match
 from service.rules.view import SeatView, view_match
 from tests.bench.figures import show, show_command
+from tests.frozen.ismcts_1.bot import FrozenBot
 from tests.strength import openspiel
+from workers.bots.players import SearchBot
 from workers.bots.registry import BOTS
 from workers.search.search import Search
 from workers.warmup import choose_cache, warm_up
@@ -98,6 +100,25 @@ def test_search_iterations_beside_openspiel() -> None:
             timeout=300,
         )
         show(f"OpenSpiel's C++ ISMCTS on {game}, mid-deal", json.loads(told.stdout), "/s")
+
+
+@pytest.mark.parametrize("where", POSITIONS)
+def test_search_iterations_beside_the_frozen_search(where: str) -> None:
+    """Whole decisions of `expert` and of plain SO-ISMCTS as it was first, in turn, equally long."""
+    show_command("beside_the_frozen")
+    view = position(POSITIONS[where])
+    expert = BOTS["expert"]
+    assert isinstance(expert, SearchBot)
+    frozen = FrozenBot(expert.iterations)
+    frozen.decide(view, "warm")
+    found: dict[str, list[float]] = {"expert": [], "the frozen one": []}
+    for number in range(ROUNDS):
+        for name, bot in zip(found, (expert, frozen), strict=True):
+            began = time.thread_time()
+            decision = bot.decide(view, str(number))
+            found[name].append(decision.iterations / (time.thread_time() - began))
+    for name, values in found.items():
+        show(f"iterations of {name}, {where}", values, "/s")
 
 
 @pytest.mark.parametrize("where", POSITIONS)
