@@ -69,7 +69,7 @@ def check_quota(house: House, account: str) -> None:
     if len(noted) - len(ended) >= house.max_hints:
         raise RateLimited(
             Sentence(
-                "{count} hints of this app are queued or running already.", count=house.max_hints
+                "{count} hints of this key are queued or running already.", count=house.max_hints
             ),
             Allowance(QUEUED, house.max_hints, 0, QUOTA_RETRY_S, is_allowed=False),
         )
