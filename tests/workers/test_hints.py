@@ -143,6 +143,34 @@ def test_a_hint_cancelled_at_the_last_moment_is_told_as_cancelled(view: SeatView
     assert "cancelled" == hint["status"]
 
 
+def test_a_hint_is_cancelled_while_its_moves_are_played_on_fresh_worlds(view: SeatView) -> None:
+    """A long hint has much of that; it is looked up as often as in the search."""
+    progress: list[float] = []
+
+    def save(document: Json) -> bool:
+        progress.append(document["progress"])
+        return document["progress"] < 0.9
+
+    hint = write_hint(view, {"iterations": 30_000}, {}, save, str, ticking(1.0))
+
+    assert "cancelled" == hint["status"]
+    assert 0.9 <= progress[-1] < 1.0
+    assert sum(step > 0.8 for step in progress) > 2
+
+
+@pytest.mark.parametrize("seconds", [0.3, 2.0])
+def test_a_hint_by_time_ends_when_the_time_does(view: SeatView, seconds: float) -> None:
+    """Search and fresh worlds together: as many worlds as there is time for."""
+    step_s = 0.001
+    clock = ticking(step_s)
+    start = clock()
+
+    hint = hint_on(view, {"seconds": seconds}, clock=clock)
+
+    assert 0.9 * seconds < clock() - start <= seconds + 5 * step_s
+    assert hint["search"]["fresh_worlds"] > 0
+
+
 def test_the_parts_of_a_margin_add_up_to_it(view: SeatView) -> None:
     """But for the rounding of six parts."""
     for candidate in hint_on(view, {"iterations": 3_000})["candidates"]:

@@ -183,24 +183,60 @@ class Search:
         """Play each of `codes` on the same `samples` fresh worlds; the first of `codes` is what the
         others are compared with.
         """
-        a = self._arrays
-        sums = np.zeros((len(codes), evaluate.COLUMN_COUNT))
-        rng = new_rng(self.seed, view_to_json(self.view), ENGINE, "fresh", self.iterations)
+        sampling = self.sampling(codes)
+        sampling.run(samples)
+        return sampling.found()
+
+    def sampling(self, codes: list[int]) -> "Sampling":
+        """Return the sampling of `codes` that `sample` does, to be gone on with in steps."""
+        return Sampling(self, codes)
+
+
+@dataclass(slots=True)
+class Sampling:
+    """Moves played on fresh worlds, the same ones for each; as many worlds as have been asked for,
+    however they were cut into steps.
+    """
+
+    search: Search
+    codes: list[int]
+    samples: int = 0
+    _sums: np.ndarray = field(init=False)
+    _unseen: np.ndarray = field(init=False)
+    _rng: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        search = self.search
+        view = view_to_json(search.view)
+        self._sums = np.zeros((len(self.codes), evaluate.COLUMN_COUNT))
+        self._unseen = np.sort(search._arrays["unseen"])
+        self._rng = new_rng(search.seed, view, ENGINE, "fresh", search.iterations)
+
+    def run(self, samples: int) -> None:
+        """Go on for so many worlds."""
+        a = self.search._arrays
         evaluate.sample_moves(
             a["template"],
-            np.sort(a["unseen"]),
+            self._unseen,
             a["counts"],
             a["nodes"],
-            np.array(codes, dtype=np.int64),
+            np.array(self.codes, dtype=np.int64),
             samples,
             a["worlds"],
-            self._scratch,
+            self.search._scratch,
             a["weights"],
-            win_chances(self.view),
-            rng,
-            sums,
+            win_chances(self.search.view),
+            self._rng,
+            self._sums,
         )
-        return [MoveSamples(code, samples, sums[row]) for row, code in enumerate(codes)]
+        self.samples += samples
+
+    def found(self) -> list[MoveSamples]:
+        """Return what the worlds so far say, by move."""
+        return [
+            MoveSamples(code, self.samples, self._sums[row].copy())
+            for row, code in enumerate(self.codes)
+        ]
 
 
 def difference_half_width(first: MoveSamples, other: MoveSamples) -> float:

@@ -52,6 +52,16 @@ def test_sampling_learns_nothing():
     assert [s.sums.tolist() for s in again] == [s.sums.tolist() for s in samples]
 
 
+def test_sampling_in_steps_is_sampling_at_once():
+    search, samples = sampled(positions(1)[0])
+    steps = search.sampling([s.code for s in samples])
+    for size in (1, 99, 100):
+        steps.run(size)
+
+    assert [s.sums.tolist() for s in steps.found()] == [s.sums.tolist() for s in samples]
+    assert {200} == {s.samples for s in steps.found()}
+
+
 def test_the_interval_holds_the_average_of_many_worlds():
     """Of 95 % intervals, enough hold the average of forty times as many worlds."""
     held = total = 0
