@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import re
 import subprocess
@@ -23,6 +25,7 @@ from service.app import create_app
 from service.config import Settings
 from service.games.house import House
 from service.jobqueue import RqQueue
+from service.logs import configure_logs
 from tests.api.client import ONE_PERSON, ApiClient, Table, memory_app
 from tests.e2e.harness import Service, make_table, wait_until
 from tests.receivers import Receiver, receiving
@@ -130,6 +133,29 @@ def test_the_bots_turns_belong_to_the_trace_of_the_persons_action(
     )
     assert {parent_of(span) for span in thoughts} == set(map(id_of, jobs))
     assert len(thoughts) >= 6
+
+
+def test_the_lines_of_a_trace_name_it(
+    api: ApiClient,
+    redis: redis_py.Redis,
+    spans: InMemorySpanExporter,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The API's line and the worker's, in the log: from there to the trace, and back."""
+    table = Table(api)
+    root = logging.getLogger()
+    handlers = list(root.handlers)
+    configure_logs("info", "json")
+    try:
+        api.post(f"{table.path}/hints", {"iterations": 100}, token=table.tokens[table.turn])
+        work_off(redis, "hints")
+    finally:
+        root.handlers[:] = handlers
+
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line[0] == "{"]
+    told = {line["message"]: line["trace_id"] for line in lines if "trace_id" in line}
+    (trace_id,) = traces_of(named(spans, "process hints")[-1])
+    assert f"{trace_id:032x}" == told["request"] == told["hint_given"]
 
 
 def test_a_callers_trace_is_gone_on_with_and_nothing_else_of_it(

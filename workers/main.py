@@ -123,9 +123,10 @@ class WarmWorker(SimpleWorker):
             self.handle_job_failure(job, queue, exc_string=why, execution=execution)
             return False
         attributes = job_attributes(queue.name, function, job.id)
+        ids = {"job_id": job.id, "request_id": job.meta.get("request_id")}
         with (
-            bound_contextvars(job_id=job.id, request_id=job.meta.get("request_id")),
             span(f"process {queue.name}", "consumer", attributes, carried=job.meta) as traced,
+            bound_contextvars(**ids, **({} if traced is None else {"trace_id": traced.trace_id})),
         ):
             is_done = bool(super().perform_job(job, queue, execution))
             if traced is not None and not is_done:
