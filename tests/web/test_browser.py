@@ -256,6 +256,61 @@ def test_others_may_look_on(service: Service, open_table: Open):
     assert 0 == table.find("#hand [data-card]").count()
 
 
+def test_a_link_for_looking_on_carries_its_token_and_leaves_no_trace_of_it(
+    service: Service, open_table: Open
+):
+    """As a seat's link does; the calls of the page are the spectator's."""
+    made = service.app.must(
+        201, "POST", "/games", {"seats": [{"player": "bot", "level": "random"}] * 4, "deals": 1}
+    )
+    token = made["spectator_token"]
+    callers: set[str | None] = set()
+    table = open_table(service.base_url)
+    path = f"/games/{made['game']['id']}"
+    table.page.on(
+        "request",
+        lambda sent: path in sent.url and callers.add(sent.headers.get("authorization")),
+    )
+
+    table.page.goto(f"{service.base_url}/#watch={made['game']['id']}&token={token}")
+
+    table.find("#result h2").wait_for()
+    assert {f"Bearer {token}"} == callers
+    assert "token" not in table.page.url
+    assert 0 == table.find("#actions button").count()
+    assert re.search(r" win, -?\d+ to |A draw, ", table.find("#result h2").inner_text())
+
+
+def test_a_review_leads_to_the_moves_that_cost_most(service: Service, open_table: Open):
+    """The margin over the game and the luck as a graph; a blunder is shown where it was made."""
+    made = service.app.must(
+        201,
+        "POST",
+        "/games",
+        {"seats": [{"player": "bot", "level": "random"}] * 4, "deals": 1, "seed": "review"},
+    )
+    table = open_table(f"{service.base_url}/#watch={made['game']['id']}")
+    table.find("#result h2").wait_for()
+
+    table.find('[data-end="review"]').click()
+
+    table.find("#end-extra progress").wait_for(state="detached", timeout=120_000)
+    table.shoot("review")
+    check_access(table, "review")
+    assert 4 == table.find(".players tbody tr").count()
+    assert table.find(".review-graph .line").count()
+    spots = table.find(".review-graph .spot")
+    assert 0 < table.find(".blunders li").count() <= spots.count()
+    worst = table.find(".blunders button").first
+    told = worst.inner_text().split(": ")[1].split()[0]
+    worst.click()
+    table.find("#replay-slider").wait_for()
+    before = int(table.find("#replay-slider").input_value())
+    table.find('#actions button:has-text("On")').click()
+    assert f"{before + 1} of" in table.find("#turn").inner_text()
+    assert told.lower() in table.find("#turn").inner_text().lower()
+
+
 # The service goes away.
 
 
