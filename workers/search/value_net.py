@@ -131,8 +131,9 @@ def net_value(world, net):
     for unit in range(len(hidden)):
         hidden[unit] = biases[unit]
     for place in range(len(x)):
-        for unit in range(len(hidden)):
-            hidden[unit] += x[place] * weights[place, unit]
+        if x[place] != 0:
+            for unit in range(len(hidden)):
+                hidden[unit] += x[place] * weights[place, unit]
     value = bias[0]
     for unit in range(len(hidden)):
         if hidden[unit] > 0:
