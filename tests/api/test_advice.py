@@ -138,7 +138,10 @@ def test_a_preference_that_cannot_be_read_is_ignored(table: Table, given: str) -
         ({"seed": [1]}, "seed"),
         ({"seed": True}, "seed"),
         ({"seat": 4}, "seat"),
-        ({"workers": 2}, "workers"),
+        ({"workers": 0}, "workers"),
+        ({"workers": 17}, "workers"),
+        ({"workers": True}, "workers"),
+        ({"threads": 2}, "threads"),
         ([], "body"),
     ],
 )
