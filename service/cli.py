@@ -72,7 +72,7 @@ def run(port: int, host: str, data_dir: Path, app: str, worker: str) -> None:
     """
     try:
         check_port_is_free(host, port)
-        Settings.from_env()
+        _check_tracing(Settings.from_env())
         server = None if os.environ.get("REDIS_URL") else RedisServer(data_dir / "redis")
         with tempfile.TemporaryDirectory(prefix="persian-rummy-") as counters:
             env = _environment(os.environ, server, counters)
@@ -274,6 +274,18 @@ def _environment(
     if server is not None:
         child["REDIS_URL"] = server.url
     return child
+
+
+def _check_tracing(settings: Settings) -> None:
+    """Raise NotStarted when traces are wanted and what sends them is not installed."""
+    if not settings.otlp_endpoint:
+        return
+    from service.tracing import TracingMissing, check_installed
+
+    try:
+        check_installed()
+    except TracingMissing as error:
+        raise NotStarted(str(error)) from error
 
 
 def _check_redis(settings: Settings, *, ours: bool) -> None:

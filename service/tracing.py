@@ -141,6 +141,15 @@ class TracingMissing(RuntimeError):
 _tracing: _Tracing | None = None
 
 
+def check_installed() -> None:
+    """Raise TracingMissing unless the library is installed."""
+    try:
+        import opentelemetry.exporter.otlp.json.http.trace_exporter
+        import opentelemetry.sdk.trace  # noqa: F401
+    except ImportError as error:
+        raise TracingMissing from error
+
+
 def start_tracing(endpoint: str, role: str) -> None:
     """Send this process's spans to the collector at `endpoint`; do nothing where that is empty.
 
@@ -149,11 +158,9 @@ def start_tracing(endpoint: str, role: str) -> None:
     """
     if not endpoint:
         return
-    try:
-        from opentelemetry.exporter.otlp.json.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise TracingMissing from error
+    check_installed()
+    from opentelemetry.exporter.otlp.json.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     exporter = OTLPSpanExporter(endpoint=endpoint.rstrip("/") + TRACES_PATH)
     trace_to(BatchSpanProcessor(exporter), role)

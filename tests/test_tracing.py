@@ -27,7 +27,7 @@ from service.games.house import House
 from service.jobqueue import RqQueue
 from service.logs import configure_logs
 from tests.api.client import ONE_PERSON, ApiClient, Table, memory_app
-from tests.e2e.harness import Service, make_table, wait_until
+from tests.e2e.harness import Service, free_port, make_table, wait_until
 from tests.receivers import Receiver, receiving
 from tests.workers.conftest import here as here
 from tests.workers.conftest import warm_kernels as warm_kernels
@@ -268,6 +268,25 @@ def test_without_an_endpoint_the_library_is_not_loaded(
     (job,) = Queue("hints", connection=redis, serializer="json").get_jobs()
     assert "[]" == run.stdout.splitlines()[-1]
     assert {"request_id"} == job.meta.keys()
+
+
+MISSING = """
+import sys
+sys.modules["opentelemetry"] = None
+from service.cli import main
+main(["run", "--port", sys.argv[1]])
+"""
+
+
+def test_an_endpoint_without_the_library_stops_the_start_with_a_sentence() -> None:
+    """It says what to install; no process is started."""
+    env = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
+    command = [sys.executable, "-c", MISSING, str(free_port())]
+    run = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+    assert 1 == run.returncode
+    assert "the extra `traces` is not installed" in run.stderr
+    assert "Traceback" not in run.stderr + run.stdout
 
 
 def test_where_tracing_is_off_there_is_no_span_and_errors_pass() -> None:
