@@ -11,9 +11,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
+import redis as redis_py
 
+from service.games.ports import Commit
+from service.store import keys
+from service.store.redis_store import RedisStore
 from tests.bench.figures import percentile, show, show_command
 from tests.bench.processes import children_of, cpu_s, memory_mb
 from tests.e2e.harness import ROOT, Service, free_port, make_table, wait_until
@@ -24,6 +30,8 @@ CLIENTS = 4
 ROUND_S = 3.0
 ROUNDS = 7
 TURNS = 150
+STORED = 100_000
+DAY_S = 86_400
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def floor(service: Service) -> Iterator[Floor]:
     """Run the floor under the same gunicorn with the same settings, on the same Redis."""
     port = free_port()
-    url = f"unix://{service.folder / 'data' / 'redis' / 'redis.sock'}?db=0"
+    url = f"unix://{redis_socket(service)}?db=0"
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "gunicorn", "--config", "python:service.gunicorn_conf"),
@@ -114,6 +122,75 @@ def test_actions_a_second_beside_the_floor(service: Service, floor: Floor) -> No
     show("actions to floor, round by round", shares, "% (aim: 50)")
     cpu_shares = [100 * f / a for a, f in zip(cpu_ms["actions"], cpu_ms["floor"], strict=True)]
     show("the same by processor time, which other programs disturb less", cpu_shares, "%")
+
+
+def test_actions_a_second_with_games_stored(service: Service, tmp_path: Path) -> None:
+    """Of two services, one with many games stored and one with few, in turn."""
+    show_command("games_stored")
+    other = Service(tmp_path)
+    try:
+        with_many(service, other.start())
+    finally:
+        other.end()
+
+
+def with_many(few: Service, many: Service) -> None:
+    """Measure both, round by round."""
+    store_games(redis_of(many), STORED)
+    rates: dict[str, list[float]] = {}
+    cpu_ms: dict[str, list[float]] = {}
+    for measured in range(-1, ROUNDS):
+        for name, service in (("few", few), (f"{STORED:,}", many)):
+            servers = [pid_of_redis(service), *children_of(pid_of_web(service))]
+            spent_before = cpu_s(servers)
+            answered = load("actions", service.port, ROUND_S)
+            spent = 1000 * (cpu_s(servers) - spent_before) / len(answered)
+            if measured >= 0:
+                cpu_ms.setdefault(name, []).append(spent)
+                rates.setdefault(name, []).append(len(answered) / ROUND_S)
+    used_mb = redis_of(many).info("memory")["used_memory"] / 1e6
+    for name in rates:
+        show(f"actions, {name} games stored", rates[name], "requests/s")
+        show("processor time of web processes and Redis a request", cpu_ms[name], "ms")
+    for figures, what in ((rates, "rate"), (cpu_ms, "processor time")):
+        changes = [100 * (m / f - 1) for f, m in zip(*figures.values(), strict=True)]
+        show(f"{what} with {STORED:,} games, {used_mb:,.0f} MB, to few", changes, "% (aim: 10)")
+
+
+def store_games(client: Any, number: int) -> None:
+    """Store copies of a game of two deals, on its app's list and on that of its status."""
+    kept = json.loads((ROOT / "tests/games/samples/format-2.json").read_text("utf-8"))
+    store = RedisStore(client, finished_ttl_s=DAY_S, idle_ttl_s=DAY_S, idempotency_ttl_s=DAY_S)
+    for version in range(191):
+        entry = {**kept["log"][version % 150 - 1], "version": version} if version else None
+        store.commit(Commit("pattern", version, "playing", kept["state"], entry))
+    parts = [(key, client.dump(key("pattern"))) for key in (keys.state_key, keys.log_key)]
+    now_s = time.time()
+    for start in range(0, number, 500):
+        pipeline = client.pipeline(transaction=False)
+        for game_id in (f"stored{start + n}" for n in range(500)):
+            for key, dumped in parts:
+                pipeline.restore(key(game_id), 1000 * DAY_S, dumped)
+            pipeline.zadd(keys.app_games_key("local"), {game_id: 1000 * now_s})
+            pipeline.zadd(keys.status_key("playing"), {game_id: now_s + DAY_S})
+        pipeline.execute()
+    wait_until(lambda: not client.info("persistence")["aof_rewrite_in_progress"], 120)
+
+
+def redis_of(service: Service) -> Any:
+    """Return a client of the service's Redis."""
+    return redis_py.Redis(unix_socket_path=str(redis_socket(service)))
+
+
+def pid_of_redis(service: Service) -> int:
+    """Return the process of the service's Redis."""
+    pid: int = redis_of(service).info("server")["process_id"]
+    return pid
+
+
+def redis_socket(service: Service) -> Path:
+    """Return where the service's Redis listens."""
+    return service.folder / "data" / "redis" / "redis.sock"
 
 
 def test_a_bots_answer(service: Service) -> None:
