@@ -109,7 +109,7 @@ fuzz-input: $(FUZZ)/.stamp ## Fuzz notation, positions, bodies, Last-Event-ID by
 			tests/security/corpus/$$target -max_total_time=$${FUZZ_S:-60} || exit 1; \
 	done
 
-# Known faults are told by pypi.org or api.osv.dev: AUDIT_ARGS="--service osv" asks the other one.
+# Known faults are told by the package index or the OSV database: AUDIT_ARGS="--service osv" asks the latter.
 audit: $(AUDIT)/.stamp ## Look for risky code, and for known faults of the parts: needs the network
 	$(AUDIT)/bin/bandit --quiet --recursive service workers -ll --skip B104,B108,B310,B314
 	sed '/^# ---- development/,$$d' constraints.txt > $(AUDIT)/runtime.txt
