@@ -82,6 +82,11 @@ class Player(threading.Thread):
         )
 
 
+def played(players: list[Player]) -> int:
+    """Return how many actions were acknowledged so far."""
+    return sum(len(player.acknowledged) for player in players)
+
+
 def has_gone_on(player: Player, before: int) -> bool:
     """Tell whether a player has played some more, or ended."""
     return not player.is_alive() or len(player.acknowledged) > before + 2
@@ -90,7 +95,7 @@ def has_gone_on(player: Player, before: int) -> bool:
 def figures_of(players: list[Player], store: GameStore) -> dict[str, float]:
     """Return what became of all that the players were told, by what `store` has of it."""
     return {
-        "acknowledged": sum(len(player.acknowledged) for player in players),
+        "acknowledged": played(players),
         "lost": sum(player.lost(store) for player in players),
         "put_off": sum(player.refused for player in players),
         "longest_s": round(max(player.longest_s for player in players), 2),

@@ -23,7 +23,7 @@ from service.store.limits import redis_limits
 from service.store.redis_store import RedisStore
 from tests.api.client import ApiClient
 from tests.e2e.harness import free_port, wait_until
-from tests.store.players import PATIENCE_S, Player, figures_of, has_gone_on
+from tests.store.players import PATIENCE_S, Player, figures_of, has_gone_on, played
 from tests.store.servers import Cluster, role_of
 
 PLAYERS = 5
@@ -129,7 +129,7 @@ def test_games_go_on_through_the_death_of_a_master(
     players = [Player(api) for _ in range(PLAYERS)]
     for player in players:
         player.start()
-    time.sleep(1)
+    wait_until(lambda: played(players) > 30, PATIENCE_S, "some actions")
 
     victim = cluster_of_nodes.masters[0]
     heir = cluster_of_nodes.replica_of(victim)
