@@ -109,7 +109,7 @@ def measure(order: Order) -> Round:
         *(sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--headless", "-H", order.host),
         *("-u", str(order.users), "-r", str(max(order.users / 4, 1)), "-t", f"{order.seconds}s"),
         *("--csv", str(prefix), "--html", f"{prefix}.html", "--exit-code-on-error", "0"),
-        *("--only-summary", "--stop-timeout", "5"),
+        *("--only-summary", "--stop-timeout", "2"),
     ]
     env = {**os.environ, **order.env}
     with Path(f"{prefix}.log").open("wb") as log:

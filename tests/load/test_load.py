@@ -6,18 +6,24 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.e2e.harness import ROOT
 from tests.load.samples import ACTIONS, WAITS, percentile_between, read_sample
 
+KINDS = {
+    "POST /games/{game_id}/actions",
+    "GET [news of /games/{game_id}]",
+    "POST [hint]",
+    "GET [stream of /games/{game_id}/events]",
+}
 
-@pytest.mark.e2e
-@pytest.mark.slow
-def test_users_of_all_kinds_play_and_are_reported(tmp_path: Path) -> None:
-    """No request fails, and what was measured is in the page, its plots and the figures."""
-    options = ("--users", "9", "--seconds", "12", "--think", "0", "--out", str(tmp_path))
+
+def measure(seconds: int, out: Path) -> tuple[str, dict[str, Any]]:
+    """Play for so long; return what was printed, and the figures."""
+    options = ("--users", "9", "--seconds", str(seconds), "--think", "0", "--out", str(out))
     run = subprocess.run(
         [sys.executable, "-m", "tests.load", *options],
         cwd=ROOT,
@@ -25,19 +31,27 @@ def test_users_of_all_kinds_play_and_are_reported(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-
     assert 0 == run.returncode, run.stderr
-    figures = json.loads((tmp_path / "figures.json").read_text())
-    (measured,) = figures["rounds"]
-    rows = {row["name"]: row for row in measured["rows"]}
+    return run.stdout, json.loads((out / "figures.json").read_text())
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+def test_users_of_all_kinds_play_and_are_reported(tmp_path: Path) -> None:
+    """No request fails, and what was measured is in the page, its plots and the figures."""
+    # On a busy machine some kinds of requests may not come up in a short run.
+    for seconds in (5, 40, 120):
+        printed, figures = measure(seconds, tmp_path)
+        (measured,) = figures["rounds"]
+        rows = {row["name"]: row for row in measured["rows"]}
+        if rows.keys() >= KINDS:
+            break
+
     assert 9 == measured["users"]
-    assert rows["POST /games/{game_id}/actions"]["requests"] > 9
-    assert rows["GET [news of /games/{game_id}]"]["requests"] > 0
-    assert rows["POST [hint]"]["requests"] > 0
-    assert rows["GET [stream of /games/{game_id}/events]"]["requests"] > 0
+    assert rows.keys() >= KINDS
     assert [] == [(name, row["failures"]) for name, row in rows.items() if row["failures"]]
     assert measured["job_wait_p99_ms"] > 0
-    assert "jobs wait" in run.stdout
+    assert "jobs wait" in printed
     page = (tmp_path / "report.html").read_text()
     assert "9 users" in page
     for name in ("throughput", "percentiles", "queue"):
