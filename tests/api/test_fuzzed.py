@@ -12,7 +12,8 @@ one each with a hint, a bot move, a review, a match. Others are found by links, 
 answered before.
 
 In the tests it takes `SECONDS` and begins with one seed; `make fuzz` takes ten minutes and another
-seed each time, which it prints.
+seed each time, which it prints. Of what it finds, each failure is told shortly: a made-up body may
+be as long as the service allows, and would push all others out of sight.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import redis as redis_py
@@ -45,6 +47,8 @@ NO_FAULT = ("2xx", "3xx", "4xx", "503")
 ALLOWED = ("2xx", "304", "401", "403", "404", "409", "410", "412", "422", "429", "503")
 """For a request that the document allows: that only one of three budgets may be given, that a
 version is stale, a key used up or an address not public it cannot say."""
+SHOWN = 1000
+"""Characters that are shown of what was found in an answer, and of the request that got it."""
 LIMITS = {
     # Long waits would leave less time, and limits by the minute little to see.
     "PERSIAN_RUMMY_MAX_WAIT_S": "0.1",
@@ -154,18 +158,47 @@ def configuration(world: dict[str, list[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shortened(report: str) -> list[str]:
+    """Return each failure in a JUnit REPORT of Schemathesis: the operation, the check, the answer
+    and the request, the latter two cut.
+    """
+    found = []
+    for operation in ElementTree.fromstring(report).iter("testcase"):
+        for failure in operation.iter("failure"):
+            for case in re.split(r"^\d+\. Test Case ID: ", failure.text or "", flags=re.M)[1:]:
+                answer, _, request = case.partition("Reproduce with:")
+                parts = (answer.strip()[:SHOWN], request.strip()[:SHOWN])
+                found.append("\n".join((operation.attrib["name"], *parts)))
+    return found
+
+
+def test_a_long_request_hides_no_other_failure() -> None:
+    """Both are told, the long one cut."""
+    case = "{0}. Test Case ID: a{0}\n\n- Undocumented\n\n[408]\n\nReproduce with:\n\n    curl {1}\n"
+    cases = "\n".join((case.format(1, "x" * 100_000), case.format(2, "y")))
+    report = f"<a><testcase name='POST /games'><failure>{cases}</failure></testcase><testcase/></a>"
+
+    long, short = shortened(report)
+
+    assert short == "POST /games\na2\n\n- Undocumented\n\n[408]\ncurl y"
+    assert long.startswith("POST /games\na1\n\n- Undocumented")
+    assert len(long) < 2 * SHOWN
+
+
 @pytest.mark.slow
 @pytest.mark.first
 def test_made_up_requests_find_no_fault(app: Player, tmp_path: Path) -> None:
     """All its phases: examples, edge cases, fuzzing and links, valid and invalid data."""
     settings = tmp_path / "schemathesis.toml"
     settings.write_text(configuration(make_world(app)))
+    report = tmp_path / "junit.xml"
     run = subprocess.run(
         [
             *(str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(settings)),
             *("run", f"{app.base_url}/openapi.json", "--no-color", "--mode", "all"),
             *("--header", f"Authorization: Bearer {app.token}"),
             *("--max-time", str(SECONDS), "--max-examples", str(EXAMPLES)),
+            *("--report-junit-path", str(report)),
             *(("--seed", SEED) if SEED else ()),
         ],
         cwd=tmp_path,
@@ -174,9 +207,13 @@ def test_made_up_requests_find_no_fault(app: Player, tmp_path: Path) -> None:
         timeout=2 * SECONDS + 120,
         check=False,
     )
-    print(run.stdout[-4000:])
+    print(run.stdout[-2000:])
 
-    assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
+    # Else it did not get as far as that, and its report is empty.
+    assert run.returncode in (0, 1), run.stdout[-8000:] + run.stderr[-2000:]
+    failures = shortened(report.read_text())
+    told = "\n\n".join([*failures, run.stdout[-2000:], run.stderr[-2000:]])
+    assert (run.returncode, failures) == (0, []), told
     generated = re.search(r"([\d,]+) generated", run.stdout)
     assert generated is not None
     assert int(generated[1].replace(",", "")) > 1000
