@@ -159,14 +159,21 @@ def show_field(name: object) -> str:
     return str(name)[:MAX_FIELD].encode("utf-8", "backslashreplace").decode()
 
 
+def _header(request: Request, name: str, default: str) -> str:
+    """Return a header without what HTTP takes for space around a value: of Latin-1 Python would
+    take off more.
+    """
+    return request.headers.get(name, default).strip(" \t")
+
+
 def expected_version(request: Request) -> int | None:
     """Return the version of `If-Match`, None without one or for `*`; raises Malformed.
 
     A weak tag counts as the strong one: proxies weaken tags when they compress."""
-    given = request.headers.get("If-Match")
-    if given is None or given.strip() == "*":
+    given = _header(request, "If-Match", "*")
+    if given == "*":
         return None
-    found = _VERSION.fullmatch(given.strip())
+    found = _VERSION.fullmatch(given)
     if found is None:
         raise Malformed([("If-Match", 'One version in quotes is needed, such as "12".')])
     return int(found[1])
@@ -174,8 +181,7 @@ def expected_version(request: Request) -> int | None:
 
 def last_event_id(request: Request) -> int | None:
     """Return the version of `Last-Event-ID`, None without one; raises Malformed."""
-    # What HTTP takes for space around a value; Python would take off control characters too.
-    given = request.headers.get("Last-Event-ID", "").strip(" \t")
+    given = _header(request, "Last-Event-ID", "")
     if not given:
         return None
     if not _EVENT_ID.fullmatch(given):

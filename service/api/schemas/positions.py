@@ -87,9 +87,8 @@ class Position(RequestSchema):
         validate=validate.Range(0, 4),
         metadata={"description": "Passes in a row (R25)."},
     )
-    deadline = fields.Raw(
-        allow_none=True,
-        metadata={"description": "As GAME has it; not looked at.", "type": "string"},
+    deadline = fields.String(
+        allow_none=True, metadata={"description": "As GAME has it; not looked at."}
     )
     stock_count = _count("Cards in the stock.")
     discard_pile = cards_field("Bottom to top.", required=True)
