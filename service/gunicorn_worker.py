@@ -20,14 +20,25 @@ from typing import Any
 
 from gunicorn.workers.ggevent import GeventWorker
 
-_TYPES = {400: "/docs/problems/bad-request", 500: "/docs/problems/internal-error"}
-"""For other statuses the title says all there is (RFC 9457, section 4.2.1)."""
-_DETAILS = {
-    400: "The request breaks HTTP itself.",
-    414: "The path and the query are longer than this service reads.",
-    431: "The headers are more, or longer, than this service reads.",
-    500: "Something went wrong here; it was logged.",
+REFUSALS = {
+    400: ("bad-request", "The request cannot be read", "The request breaks HTTP itself."),
+    414: (
+        "path-too-long",
+        "The path and the query are too long",
+        "The path and the query are longer than this service reads.",
+    ),
+    431: (
+        "headers-too-large",
+        "The headers are too many or too long",
+        "The headers are more, or longer, than this service reads.",
+    ),
+    500: (
+        "internal-error",
+        "Something is wrong here",
+        "Something went wrong here; it was logged.",
+    ),
 }
+"""Kind, title and detail by status. Of others the status says all there is (RFC 9457, 4.2.1)."""
 
 
 class ProblemWorker(GeventWorker):
@@ -90,18 +101,17 @@ class _ProblemSocket:
 
 def problem_for(status: int) -> bytes:
     """Return the whole answer that tells of a status, after which the connection is closed."""
-    title = HTTPStatus(status).phrase
-    problem = {
-        "type": _TYPES.get(status, "about:blank"),
-        "title": title,
-        "status": status,
-        "detail": _DETAILS.get(status, f"{title}."),
-    }
+    phrase = HTTPStatus(status).phrase
+    problem = {"type": "about:blank", "title": phrase, "status": status, "detail": f"{phrase}."}
+    if status in REFUSALS:
+        slug, title, detail = REFUSALS[status]
+        problem |= {"type": f"/docs/problems/{slug}", "title": title, "detail": detail}
     body = json.dumps(problem).encode()
     head = (
-        f"HTTP/1.1 {status} {title}\r\n"
+        f"HTTP/1.1 {status} {phrase}\r\n"
         "Connection: close\r\n"
         "Content-Type: application/problem+json\r\n"
+        "Content-Language: en\r\n"
         f"Content-Length: {len(body)}\r\n"
         "Cache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\n"

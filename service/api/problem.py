@@ -119,6 +119,13 @@ KINDS: dict[str, Kind] = {
             "The header `Allow` lists those that are.",
         ),
         Kind(
+            "too-slow",
+            408,
+            Sentence("The body did not come in time"),
+            "It has to have come half a minute after the headers. Nothing was changed. Send it "
+            "again, on a new connection.",
+        ),
+        Kind(
             "rules-refuse",
             409,
             Sentence("The rules refuse this action"),
@@ -178,6 +185,12 @@ KINDS: dict[str, Kind] = {
         ),
         Kind("too-large", 413, Sentence("The body is too large"), "Nothing was read. Send less."),
         Kind(
+            "path-too-long",
+            414,
+            Sentence("The path and the query are too long"),
+            "They have room in 4,000 bytes, which no path of these docs comes near to.",
+        ),
+        Kind(
             "unsupported-media-type",
             415,
             Sentence("The body is of a type that is not understood"),
@@ -216,6 +229,12 @@ KINDS: dict[str, Kind] = {
             429,
             Sentence("Too many requests"),
             "Wait for the seconds in `Retry-After`.",
+        ),
+        Kind(
+            "headers-too-large",
+            431,
+            Sentence("The headers are too many or too long"),
+            "There is room for 64 of them, each of up to 8,000 bytes.",
         ),
         Kind(
             "internal-error",
@@ -293,6 +312,7 @@ _KIND_OF_STATUS = {
     400: "bad-request",
     404: "not-found",
     405: "method-not-allowed",
+    408: "too-slow",
     413: "too-large",
     415: "unsupported-media-type",
     422: "invalid",

@@ -149,11 +149,12 @@ class Resource(Blueprint):  # type: ignore[misc]
         describes; `callers` are those whom the operation serves: with none it asks nobody who
         calls. `scope` is what an app's key must have; `bucket` is what the request is taken from.
         """
-        statuses = {422, 500, *problems}
+        # The server refuses what breaks HTTP or is too long, whatever it is for.
+        statuses = {400, 414, 422, 431, 500, *problems}
         if callers:
             statuses |= {401, 403, 429, 503}
         if body is not None:
-            statuses |= {400, 413, 415}
+            statuses |= {408, 413, 415}
 
         def declare(view: View) -> View:
             door = _door(

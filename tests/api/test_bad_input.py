@@ -105,17 +105,32 @@ def test_a_large_body_is_refused(store: MemoryStore, table: Table) -> None:
 
 def test_a_large_body_without_a_length_is_refused(table: Table) -> None:
     """413 also when the body comes in pieces."""
+    status, body = play_stream(table, _Endless())
+
+    assert b"/docs/problems/too-large" in body
+    assert status.startswith("413")
+
+
+def test_a_body_that_does_not_come_in_time_is_a_kind_of_problem(table: Table) -> None:
+    """408, when the server waits for it no longer; nothing changes."""
+    status, body = play_stream(table, _Late())
+
+    assert b"/docs/problems/too-slow" in body
+    assert status.startswith("408")
+    assert table.view(0)["version"] == 0
+
+
+def play_stream(table: Table, stream: Any) -> tuple[str, bytes]:
+    """Play the action that is read from a stream; return the answer's status and body."""
     environ = EnvironBuilder(f"{table.path}/actions", method="POST", headers=JSON).get_environ()
     environ |= {
-        "wsgi.input": _Endless(),
+        "wsgi.input": stream,
         "wsgi.input_terminated": True,
         "HTTP_TRANSFER_ENCODING": "chunked",
     }
     status: list[str] = []
-
     with closing(table.api.app(environ, lambda line, _headers, _=None: status.append(line))) as raw:
-        assert b"too-large" in b"".join(raw)
-    assert status[0].startswith("413")
+        return status[0], b"".join(raw)
 
 
 class _Endless:
@@ -123,6 +138,13 @@ class _Endless:
 
     def read(self, size: int = -1) -> bytes:
         return b" " * (size if size > 0 else 65536)
+
+
+class _Late:
+    """A body that is not waited for any longer."""
+
+    def read(self, size: int = -1) -> bytes:
+        raise TimeoutError
 
 
 def test_many_unknown_fields_are_told_of_in_few(api: ApiClient) -> None:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.gunicorn_worker import ProblemWorker
+from service.api.problem import KINDS, PROBLEMS_PATH
+from service.gunicorn_worker import REFUSALS, ProblemWorker
+from tests.api.client import document
 from tests.api.streams import served
 from tests.e2e.harness import free_port
 
@@ -81,14 +83,37 @@ BROKEN = {
 }
 
 
+def is_documented(status: int, *, with_body: bool = False) -> bool:
+    """Return whether each operation may have that answer, or each one WITH_BODY."""
+    return all(
+        str(status) in operation["responses"]
+        for item in document()["paths"].values()
+        for method, operation in item.items()
+        if method != "parameters" and ("requestBody" in operation or not with_body)
+    )
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+def test_what_the_server_refuses_is_of_a_kind(status: int) -> None:
+    """With the title of its kind, though the server knows none of them."""
+    slug, title, _ = REFUSALS[status]
+
+    assert (KINDS[slug].status, KINDS[slug].title) == (status, title)
+
+
 @pytest.mark.parametrize("sent", BROKEN.values(), ids=list(BROKEN))
 def test_what_is_no_request_is_a_problem(port: int, sent: bytes) -> None:
-    """4xx as problem+json, at once, and nothing of what was sent is repeated."""
+    """4xx as problem+json, at once, as the document has it for every operation, and nothing of
+    what was sent is repeated.
+    """
     status, head, body, seconds = talk(port, sent)
 
     assert 400 <= status < 500, head
+    assert is_documented(status)
     assert PROBLEM in head
     problem = json.loads(body)
+    assert b"Content-Language: en" in head
+    assert problem["type"].removeprefix(f"{PROBLEMS_PATH}/") in KINDS
     assert (problem["status"], bool(problem["title"]), bool(problem["detail"])) == (
         status,
         True,
@@ -123,6 +148,7 @@ def test_ten_megabytes_are_refused_before_they_are_sent(port: int, is_chunked: b
     status, head, body, seconds = talk(port, *parts)
 
     assert status == 413
+    assert is_documented(413, with_body=True)
     assert PROBLEM in head
     assert json.loads(body)["type"] == "/docs/problems/too-large"
     assert seconds < 2
@@ -160,6 +186,7 @@ def test_a_body_that_trickles_is_not_waited_for(redis_url: str, parts: list[byte
         got = connection.recv(65536)
 
     assert got.startswith(b"HTTP/1.1 408 ")
+    assert is_documented(408, with_body=True)
     assert PROBLEM in got
     assert sent < 90
 

@@ -44,6 +44,8 @@ SEED = os.environ.get("FUZZ_SEED", "20")
 EXAMPLES = 50
 """Of an operation and round; the rounds go on until the time is up."""
 NO_FAULT = ("2xx", "3xx", "4xx", "503")
+REFUSED = ("4xx", "503")
+"""For a request that the document forbids: a body that is too large is refused for that alone."""
 ALLOWED = ("2xx", "304", "401", "403", "404", "409", "410", "412", "422", "429", "503")
 """For a request that the document allows: that only one of three budgets may be given, that a
 version is stale, a key used up or an address not public it cannot say."""
@@ -132,6 +134,7 @@ def configuration(world: dict[str, list[str]]) -> str:
     lines = [
         f"[checks.not_a_server_error]\nexpected-statuses = {json.dumps(NO_FAULT)}",
         "[checks.use_after_free]\nenabled = false",
+        f"[checks.negative_data_rejection]\nexpected-statuses = {json.dumps(REFUSED)}",
         f"[checks.positive_data_acceptance]\nexpected-statuses = {json.dumps(ALLOWED)}",
     ]
     lines += [f"[dictionaries.{kind}]\nvalues = {json.dumps(ids)}" for kind, ids in world.items()]
