@@ -153,8 +153,11 @@ class Resource(Blueprint):  # type: ignore[misc]
         statuses = {400, 414, 422, 431, 500, *problems}
         if callers:
             statuses |= {401, 403, 429, 503}
+        if body is not None or "Idempotency-Key" in headers:
+            # What a key is for is told apart by the body, also where none is wanted.
+            statuses |= {408, 413}
         if body is not None:
-            statuses |= {408, 413, 415}
+            statuses.add(415)
 
         def declare(view: View) -> View:
             door = _door(

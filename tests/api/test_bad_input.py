@@ -99,6 +99,9 @@ def test_a_large_body_is_refused(store: MemoryStore, table: Table) -> None:
     assert table.play_raw(b" " * 1_000_000, JSON).status == 413
     assert table.api.post("/games", raw=million, headers=JSON).status == 413
     assert table.api.post(f"{table.path}/seats/0/join", raw=million, headers=JSON).status == 413
+    keyed = JSON | {"Idempotency-Key": "k"}
+    token_path = f"{table.path}/seats/0/token"
+    assert table.api.post(token_path, raw=million, headers=keyed).status == 413
     assert table.api.send("GET", table.path, raw=million, headers=JSON).status == 200
     assert store.load(table.id) == before
 
