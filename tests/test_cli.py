@@ -400,20 +400,25 @@ def test_a_redis_that_cannot_be_started_for_a_while_is_tried_again(tmp_path):
     lines: list[str] = []
     server = RedisServer(tmp_path / "data")
     supervisor = Supervisor([], env=os.environ, server=server, patience=IMPATIENT, say=lines.append)
-    holder: list[subprocess.Popen[bytes]] = []
+    holder: list[subprocess.Popen[str]] = []
     lock = tmp_path / "data" / "redis.lock"
 
     def kill_and_hold() -> None:
         os.kill(server.process.pid, signal.SIGKILL)
-        command = f"exec flock {lock} -c 'echo held; exec sleep 60'"
-        holder.append(subprocess.Popen(["sh", "-c", command], start_new_session=True))
+        command = ["flock", str(lock), "-c", "echo held; exec sleep 60"]
+        holder.append(
+            subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, text=True)
+        )
+        # Else the supervisor's next Redis may have the lock first.
+        assert holder[0].stdout is not None
+        assert "held\n" == holder[0].stdout.readline()
 
     def is_refused_often() -> bool:
         return sum("is in use" in line for line in lines) > IMPATIENT.early_ends + 1
 
     def let_go() -> None:
         os.killpg(holder[0].pid, signal.SIGKILL)
-        holder[0].wait()
+        holder[0].communicate()
 
     to_do = [(lambda: lines, kill_and_hold), (is_refused_often, let_go)]
 
@@ -422,7 +427,11 @@ def test_a_redis_that_cannot_be_started_for_a_while_is_tried_again(tmp_path):
             to_do.pop(0)[1]()
         return not to_do and is_answered(server)
 
-    assert 0 == run_in_steps(supervisor, is_over)
+    try:
+        assert 0 == run_in_steps(supervisor, is_over)
+    finally:
+        if holder and holder[0].poll() is None:
+            let_go()
     pauses = [line.rpartition(" in ")[2] for line in lines if "starting it again" in line]
     assert ["0.05 s", "0.1 s", "0.2 s", "0.2 s"] == pauses[:4]
 

@@ -26,7 +26,10 @@ from tests.api.client import ApiClient, Table, document, memory_app
 
 Json = dict[str, Any]
 JSON = {"Content-Type": "application/json"}
-SLOW_S = 0.1
+STUCK_S = 2.0
+"""Of processor time for one answer: twenty times what is aimed at, and far from what goes by the
+square of a body's length.
+"""
 
 
 def nested(depth: int) -> Any:
@@ -153,8 +156,7 @@ def test_junk_in_any_field_is_no_fault_of_ours(
             assert len(answer.raw) < 20_000
     assert refused > len(JUNK) / 2
     print(f"\n{refused} refused, the slowest in {1000 * slowest:.0f} ms")
-    # Not of one alone: other programs disturb the caches.
-    assert slowest < 3 * SLOW_S
+    assert slowest < STUCK_S
 
 
 def request_shapes(shape: type[Schema] = RequestSchema) -> Iterator[type[Schema]]:

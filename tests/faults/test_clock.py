@@ -14,6 +14,7 @@ from datetime import datetime
 import pytest
 
 from service.embedded import RedisServer
+from service.store.clock import LOOK_EVERY_S
 from tests.e2e.harness import Player, Service, Table, make_table, seats, wait_until
 from tests.e2e.test_surviving import check_whole_log, discard
 from tests.faults.proxies import Shifted
@@ -77,6 +78,8 @@ def make_timed(app: Player, seed: str) -> Table:
 def test_a_clock_that_jumps_ends_no_turn_and_holds_up_no_bot(clocked: Clocked, by_s: int) -> None:
     """Turns get their time anew, once; what was answered is answered again; bots, hints go on."""
     app = clocked.service.app
+    # Processes learn of an earlier jump one after the other; until then they set deadlines apart.
+    time.sleep(LOOK_EVERY_S + 1 if clocked.proxy.ahead_s else 0)
     timed = make_timed(app, f"a clock that jumps by {by_s}")
     played = make_table(app, f"meanwhile {by_s}", "human", "greedy", "greedy", "greedy")
     game = played.players[0].await_turn(played.id, 0)

@@ -158,7 +158,7 @@ def test_a_hint_is_cancelled_while_its_moves_are_played_on_fresh_worlds(view: Se
     assert sum(step > 0.8 for step in progress) > 2
 
 
-@pytest.mark.parametrize("seconds", [0.3, 2.0])
+@pytest.mark.parametrize("seconds", [0.2, 0.6])
 def test_a_hint_by_time_ends_when_the_time_does(view: SeatView, seconds: float) -> None:
     """Search and fresh worlds together: as many worlds as there is time for."""
     step_s = 0.001
