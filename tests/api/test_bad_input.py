@@ -41,6 +41,12 @@ NOT_JSON = {
 }
 
 
+STUCK_S = 2.0
+"""Twenty times what is aimed at for a refusal; a body that is worked through again and again takes
+longer.
+"""
+
+
 @pytest.mark.parametrize("raw", NOT_JSON.values(), ids=list(NOT_JSON))
 def test_what_is_no_json_is_refused(store: MemoryStore, table: Table, raw: bytes) -> None:
     """400 on every path that takes a body; nothing changes."""
@@ -53,8 +59,8 @@ def test_what_is_no_json_is_refused(store: MemoryStore, table: Table, raw: bytes
         answer = table.api.post(f"{table.path}/{path}", raw=raw, token=token, headers=JSON)
         assert answer.status == 400
         assert answer.json["type"] == "/docs/problems/not-json"
-        # Of this thread's work, as other programs may hold it up.
-        assert time.thread_time() - began < 0.1
+        # Processor time of this thread, and a collection of garbage may be part of it.
+        assert time.thread_time() - began < STUCK_S
     assert table.api.post("/games", raw=raw, headers=JSON).status == 400
 
     assert store.load(table.id) == before

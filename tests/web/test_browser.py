@@ -15,7 +15,8 @@ from service.translations import catalogue
 from tests.e2e.harness import Player, Service, wait_until
 from tests.web.table import CARD_EDGE, Table
 
-pytestmark = [pytest.mark.browser, pytest.mark.e2e]
+# First, or one process of the tests would end with these long after the other has nothing left.
+pytestmark = [pytest.mark.browser, pytest.mark.e2e, pytest.mark.first]
 
 Open = Callable[..., Table]
 GREEDY = ("greedy", "greedy", "greedy")
