@@ -10,6 +10,7 @@ from typing import Any
 
 from service.games.ports import GameStore
 from tests.api.client import ApiClient, Table
+from tests.e2e.harness import wait_until
 
 PATIENCE_S = 60.0
 
@@ -90,6 +91,25 @@ def played(players: list[Player]) -> int:
 def has_gone_on(player: Player, before: int) -> bool:
     """Tell whether a player has played some more, or ended."""
     return not player.is_alive() or len(player.acknowledged) > before + 2
+
+
+def start_players(api: ApiClient, count: int) -> list[Player]:
+    """Return players at play, each of whom has been told of some actions by now."""
+    players = [Player(api) for _ in range(count)]
+    for player in players:
+        player.start()
+    wait_until(lambda: played(players) > 30, PATIENCE_S, "some actions")
+    return players
+
+
+def play_on_and_stop(players: list[Player]) -> None:
+    """Return when each player has gone on playing and then stopped."""
+    before = [len(player.acknowledged) for player in players]
+    wait_until(lambda: all(map(has_gone_on, players, before)), PATIENCE_S, "games to go on")
+    for player in players:
+        player.is_to_stop.set()
+    for player in players:
+        player.join()
 
 
 def figures_of(players: list[Player], store: GameStore) -> dict[str, float]:

@@ -23,7 +23,7 @@ from service.store.limits import redis_limits
 from service.store.redis_store import RedisStore
 from tests.api.client import ApiClient
 from tests.e2e.harness import free_port, wait_until
-from tests.store.players import PATIENCE_S, Player, figures_of, has_gone_on, played
+from tests.store.players import figures_of, play_on_and_stop, start_players
 from tests.store.servers import Cluster, role_of
 
 PLAYERS = 5
@@ -126,10 +126,7 @@ def test_games_go_on_through_the_death_of_a_master(
         wait_replicas=wait_replicas,
     )
     api = ApiClient(create_app(settings), check_every=50)
-    players = [Player(api) for _ in range(PLAYERS)]
-    for player in players:
-        player.start()
-    wait_until(lambda: played(players) > 30, PATIENCE_S, "some actions")
+    players = start_players(api, PLAYERS)
 
     victim = cluster_of_nodes.masters[0]
     heir = cluster_of_nodes.replica_of(victim)
@@ -138,12 +135,7 @@ def test_games_go_on_through_the_death_of_a_master(
     # Before, it would come back as the master, with nothing in it.
     victim.start()
     cluster_of_nodes.wait_whole()
-    before = [len(player.acknowledged) for player in players]
-    wait_until(lambda: all(map(has_gone_on, players, before)), PATIENCE_S, "games to go on")
-    for player in players:
-        player.is_to_stop.set()
-    for player in players:
-        player.join()
+    play_on_and_stop(players)
 
     figures = figures_of(players, make_store(cluster))
     print("cluster", "wait", wait_replicas, figures)

@@ -20,7 +20,7 @@ from service.jobqueue import RqQueue
 from service.store.redis_store import RedisStore
 from tests.api.client import ApiClient
 from tests.e2e.harness import free_port, wait_until
-from tests.store.players import PATIENCE_S, Player, figures_of, has_gone_on, played
+from tests.store.players import figures_of, play_on_and_stop, start_players
 from tests.store.servers import WITHOUT_DISK, Node, replicas_of, role_of
 from workers.main import worker_connection
 
@@ -133,10 +133,7 @@ def test_games_and_queues_go_on_through_a_failover(
     queue = RqQueue(connection, max_queued_jobs=9, job_timeout_s=9)
     queue.enqueue("bots", "tests.queued_jobs.add", "job", {"a": 1, "b": 2})
     connection.wait(1, 1000)
-    clients = [Player(api) for _ in range(PLAYERS)]
-    for client in clients:
-        client.start()
-    wait_until(lambda: played(clients) > 30, PATIENCE_S, "some actions")
+    clients = start_players(api, PLAYERS)
 
     fail_over(group)
     wait_until(lambda: group.is_master(group.nodes[1]), 20, "the replica to be master")
@@ -145,12 +142,7 @@ def test_games_and_queues_go_on_through_a_failover(
         group.nodes[0].start()
     if fail_over is change_masters or wait_replicas:
         wait_until(lambda: role_of(group.nodes[0]) == "slave", 30, "the old master to be told")
-    before = [len(client.acknowledged) for client in clients]
-    wait_until(lambda: all(map(has_gone_on, clients, before)), PATIENCE_S, "games to go on")
-    for client in clients:
-        client.is_to_stop.set()
-    for client in clients:
-        client.join()
+    play_on_and_stop(clients)
 
     store = RedisStore(group.nodes[1].raw, finished_ttl_s=60, idle_ttl_s=60, idempotency_ttl_s=60)
     figures = figures_of(clients, store)
