@@ -11,6 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 
 
+def listen_at(path: Path) -> socket.socket:
+    """Return a socket that is bound to `path`."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    return listener
+
+
 class Proxy:
     """Passes everything on between its clients and the server at `upstream`, both ways."""
 
@@ -74,9 +81,7 @@ class Holder(Proxy):
         self.has_held = threading.Event()
         self._sha = b""
         self._is_done_first = False
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(path))
-        super().__init__(upstream, listener)
+        super().__init__(upstream, listen_at(path))
 
     @property
     def url(self) -> str:

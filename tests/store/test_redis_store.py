@@ -10,7 +10,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from service.games.ports import Answer, Commit, CommitResult, RequestKey
 from service.store import keys
 from service.store.connecting import connect
 from service.store.redis_store import RedisStore, load_script
+from tests.faults.proxies import Proxy, listen_at
 
 SAMPLES = Path(__file__).parents[1] / "games" / "samples"
 TIMEOUT_S = 0.3
@@ -366,43 +366,22 @@ def test_an_error_of_our_own_is_not_hidden(store: RedisStore, redis: redis_py.Re
         store.load("g")
 
 
-class Cutter:
+class Cutter(Proxy):
     """A proxy in front of a Redis that can lose an answer: the request arrives, the line breaks."""
 
     def __init__(self, upstream: Path, path: Path) -> None:
         """Listen at `path` for clients of the server at `upstream`."""
         self.is_cutting = False
         self.path = path
-        self._upstream = upstream
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(path))
-        self._listener.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(upstream, listen_at(path))
 
-    def close(self) -> None:
-        """Take no more clients."""
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _address = self._listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(str(self._upstream))
-                threading.Thread(target=self._pump, args=(client, server), daemon=True).start()
-                threading.Thread(
-                    target=self._pump, args=(server, client, True), daemon=True
-                ).start()
-
-    def _pump(self, source: socket.socket, sink: socket.socket, is_answer: bool = False) -> None:
-        with suppress(OSError), source, sink:
-            while data := source.recv(65536):
-                if is_answer and self.is_cutting:
-                    self.is_cutting = False
-                    source.shutdown(socket.SHUT_RDWR)
-                    sink.shutdown(socket.SHUT_RDWR)
-                    return
-                sink.sendall(data)
+    def pass_answer(self, data: bytes, client: socket.socket, is_held: threading.Event) -> None:
+        """Break the line in place of the next answer, if told to."""
+        if self.is_cutting:
+            self.is_cutting = False
+            client.shutdown(socket.SHUT_RDWR)
+            raise OSError("the line breaks here")
+        super().pass_answer(data, client, is_held)
 
 
 @pytest.fixture
