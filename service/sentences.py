@@ -30,10 +30,16 @@ class Sentence(str):
     values: dict[str, object]
 
     def __new__(cls, pattern: str, /, **values: object) -> "Sentence":
-        made = super().__new__(cls, pattern.format(**values) if values else pattern)
+        made = super().__new__(cls, str.format(pattern, **values) if values else pattern)
         made.pattern = pattern
         made.values = values
         return made
+
+    def format(self, *_: object, **values: object) -> "Sentence":
+        """Return the sentence with `values` in their places: still one that can be told anew.
+
+        So a library that fills in the messages it was given gives back sentences."""
+        return Sentence(self.pattern, **values)
 
     def told(self, translate: Callable[[str], str]) -> str:
         """Return the sentence in another language: `translate` gives a pattern's translation.

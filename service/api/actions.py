@@ -10,6 +10,7 @@ from service.api.schemas.games import ChangedGame, JudgedAction
 from service.api.schemas.queries import ActionQuery, LogQuery, SeatQuery
 from service.games.limits import ACTIONS
 from service.games.playing import judge_action, list_legal_actions, play_action, read_log
+from service.sentences import Sentence
 
 resource = Resource("actions", __name__, description="Playing, and the log of what was played")
 
@@ -31,7 +32,7 @@ def take_seat(call: Call) -> int | None:
     in_body: int | None = call.body.pop("seat", None)
     in_query: int | None = call.query.get("seat")
     if in_body is not None and in_query is not None and in_body != in_query:
-        raise Malformed([("seat", "Body and query name different seats.")])
+        raise Malformed([("seat", Sentence("Body and query name different seats."))])
     return in_query if in_body is None else in_body
 
 

@@ -30,9 +30,9 @@ DESCRIPTION = "\n\n".join(
         "Unknown fields in bodies and queries are refused; answers may gain members, so ignore "
         "those that you do not know. Every refusal is `application/problem+json` with a `type` "
         "that these docs explain.",
-        "Sentences for people (`title` and `detail` of refusals, reasons of hints, the rules) come "
-        "in English, Esperanto or Finnish, by `Accept-Language`; codes, names and values are the "
-        "same in every language. What is wrong with the form of a request is told in English.",
+        "Sentences for people (`title`, `detail` and the `errors` of refusals, reasons of hints, "
+        "the rules) come in English, Esperanto or Finnish, by `Accept-Language`; codes, names and "
+        "values are the same in every language.",
     )
 )
 

@@ -26,7 +26,8 @@ def force_problem(wanted: str, caller: Caller, statuses: Container[int]) -> NoRe
     check_test_key(caller)
     why = Sentence("Forced by Sandbox-Force.")
     if wanted not in FORCED or int(wanted) not in statuses:
-        raise Malformed([(FORCE_HEADER, f"One of {', '.join(FORCED)} that this path may have.")])
+        among = Sentence("One of {choices} that this path may have.", choices=", ".join(FORCED))
+        raise Malformed([(FORCE_HEADER, among)])
     if wanted == "409":
         raise Conflict(why)
     if wanted == "429":

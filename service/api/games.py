@@ -28,6 +28,7 @@ from service.games.hosting import (
 )
 from service.games.playing import read_game
 from service.rules.cards import parse_card
+from service.sentences import Sentence
 
 resource = Resource("games", __name__, description="Making, reading and ending games")
 
@@ -170,7 +171,8 @@ def read_cursor(text: str) -> tuple[int, str]:
             return int(at), game_id
     except (UnicodeError, binascii.Error):
         pass
-    raise Malformed([("cursor", "Not a cursor of this service; follow the `next` link.")])
+    none = Sentence("Not a cursor of this service; follow the `next` link.")
+    raise Malformed([("cursor", none)])
 
 
 @resource.operation(

@@ -6,7 +6,7 @@ into it (a test fails on one that is missing); the pages under `/docs/problems` 
 """
 
 import http
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -388,6 +388,8 @@ def _sentence_of(error: Exception) -> str:
     """Return what an error says, not made into plain text yet."""
     if isinstance(error, games.InvalidRequest):
         return f"{error.field}: {told(error.why)}"
+    if isinstance(error, Malformed):
+        return error.summary(told)
     said = error.args[0] if error.args else None
     return said if isinstance(said, Sentence) else str(error)
 
@@ -417,13 +419,17 @@ def _more_of(error: Exception) -> dict[str, Any]:
     if isinstance(error, games.StaleVersion):
         return {"game": error.game}
     if isinstance(error, Malformed):
-        return {"errors": [{"field": field, "message": text} for field, text in error.errors]}
+        return {"errors": _faults_of(error.errors)}
     if isinstance(error, games.ImpossiblePosition):
-        shown = error.faults[:MAX_FAULTS]
-        return {"errors": [{"field": field, "message": text} for field, text in shown]}
+        return {"errors": _faults_of(error.faults[:MAX_FAULTS])}
     if isinstance(error, games.InvalidRequest):
-        return {"errors": [{"field": error.field, "message": told(error.why)}]}
+        return {"errors": _faults_of([(error.field, error.why)])}
     return {}
+
+
+def _faults_of(faults: Sequence[tuple[str, Sentence]]) -> list[dict[str, str]]:
+    """Return faults by field, told in the reader's language."""
+    return [{"field": field, "message": told(why)} for field, why in faults]
 
 
 def answer_http_error(error: HTTPException) -> Response:

@@ -21,7 +21,7 @@ from werkzeug.exceptions import (
 )
 
 from service.api.auth import split_authorization
-from service.api.request_errors import EmptyBody, Malformed, NotJson, WrongMediaType
+from service.api.request_errors import EmptyBody, Fault, Malformed, NotJson, WrongMediaType
 from service.games.access import Caller
 from service.games.ports import RequestKey
 from service.sentences import Sentence
@@ -30,6 +30,22 @@ MAX_ERRORS = 20
 """Faults that are listed; more help nobody."""
 MAX_FIELD = 100
 """Characters of a field's name that are repeated to the client."""
+JSON_FAULTS = {
+    "Expecting value": Sentence("a value is missing"),
+    "Expecting property name enclosed in double quotes": Sentence(
+        "a name in double quotes is missing"
+    ),
+    "Expecting ':' delimiter": Sentence("a colon is missing"),
+    "Expecting ',' delimiter": Sentence("a comma is missing"),
+    "Extra data": Sentence("the value is over, and more follows"),
+    "Unterminated string starting at": Sentence("the text that begins here has no end"),
+    "Invalid control character at": Sentence("a control character stands in a text"),
+    "Invalid \\escape": Sentence("nothing is written like that with a backslash"),
+    "Invalid \\uXXXX escape": Sentence("four hexadecimal digits have to follow `\\u`"),
+    "Illegal trailing comma before end of object": Sentence("the last comma is too many"),
+    "Illegal trailing comma before end of array": Sentence("the last comma is too many"),
+}
+"""What the decoder says, without a colon at its end, as sentences of ours."""
 _VERSION = re.compile(r'(?:W/)?"([0-9]{1,9})"')
 _EVENT_ID = re.compile("[0-9]{1,9}")
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -75,7 +91,7 @@ def read_json(raw: bytes) -> Any:
         raise NotJson(
             Sentence(
                 "The body is not JSON: {fault} at line {line}, column {column}.",
-                fault=error.msg,
+                fault=JSON_FAULTS.get(error.msg, error.msg),
                 line=error.lineno,
                 column=error.colno,
             )
@@ -124,7 +140,7 @@ def read_query(request: Request, schema: Schema) -> dict[str, Any]:
     """Return the query as `schema` reads it; raises Malformed, also for a field named twice."""
     given = request.args.to_dict(flat=False)
     doubles = [
-        (show_field(name), "Given more than once.")
+        (show_field(name), Sentence("Given more than once."))
         for name, values in given.items()
         if len(values) > 1
     ]
@@ -142,7 +158,7 @@ def load(schema: Schema, data: Any) -> dict[str, Any]:
     return loaded
 
 
-def _flatten(messages: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _flatten(messages: Any, path: tuple[str, ...]) -> Iterator[Fault]:
     """Yield (field, message) for each fault; `seats.0.level` is how a field in a list is named."""
     if isinstance(messages, dict):
         for name, inner in messages.items():
@@ -151,7 +167,8 @@ def _flatten(messages: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         for message in messages:
             yield from _flatten(message, path)
     else:
-        yield ".".join(path) or "body", str(messages)
+        message = messages if isinstance(messages, Sentence) else Sentence(str(messages))
+        yield ".".join(path) or "body", message
 
 
 def show_field(name: object) -> str:
@@ -175,7 +192,8 @@ def expected_version(request: Request) -> int | None:
         return None
     found = _VERSION.fullmatch(given)
     if found is None:
-        raise Malformed([("If-Match", 'One version in quotes is needed, such as "12".')])
+        needed = Sentence('One version in quotes is needed, such as "12".')
+        raise Malformed([("If-Match", needed)])
     return int(found[1])
 
 
@@ -185,7 +203,8 @@ def last_event_id(request: Request) -> int | None:
     if not given:
         return None
     if not _EVENT_ID.fullmatch(given):
-        raise Malformed([("Last-Event-ID", "The id of an event is needed, such as 12.")])
+        needed = Sentence("The id of an event is needed, such as 12.")
+        raise Malformed([("Last-Event-ID", needed)])
     return int(given)
 
 
@@ -198,7 +217,8 @@ def request_key(request: Request, caller: Caller) -> RequestKey | None:
     if given is None:
         return None
     if not _KEY.fullmatch(given):
-        raise Malformed([("Idempotency-Key", "1 to 255 visible ASCII characters are needed.")])
+        needed = Sentence("1 to 255 visible ASCII characters are needed.")
+        raise Malformed([("Idempotency-Key", needed)])
     name = "\n".join((caller.name, request.method, request.path, given))
     what = b"\n".join(
         (request.method.encode(), request.path.encode(), request.query_string, read_raw(request))

@@ -1,5 +1,7 @@
 """What is wrong with a request before any use case sees it. Statuses are in `problem.py`."""
 
+from collections.abc import Callable
+
 from service.sentences import Sentence
 
 
@@ -25,9 +27,19 @@ class WrongMediaType(RequestError):
         super().__init__(Sentence("Send the body as application/json."))
 
 
-class Malformed(RequestError):
-    """The request has the wrong shape. `errors` are pairs of field and message."""
+Fault = tuple[str, Sentence]
+"""A field of the request, and what is wrong with it."""
+FIRST_FAULTS = 3
+"""More of them on one line would help nobody; `errors` has them all."""
 
-    def __init__(self, errors: list[tuple[str, str]]) -> None:
-        super().__init__("; ".join(f"{field}: {message}" for field, message in errors[:3]))
+
+class Malformed(RequestError):
+    """The request has the wrong shape: `errors` say where and why."""
+
+    def __init__(self, errors: list[Fault]) -> None:
         self.errors = errors
+        super().__init__(self.summary(str))
+
+    def summary(self, tell: Callable[[Sentence], str]) -> str:
+        """Return the first faults in a line, as `tell` tells them."""
+        return "; ".join(f"{field}: {tell(why)}" for field, why in self.errors[:FIRST_FAULTS])

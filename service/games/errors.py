@@ -71,7 +71,7 @@ class SeatUnnamed(GamesError):
 class InvalidRequest(GamesError):
     """A well-formed request that asks for something impossible. `field` says where."""
 
-    def __init__(self, field: str, why: str) -> None:
+    def __init__(self, field: str, why: Sentence) -> None:
         super().__init__(f"{field}: {why}")
         self.field = field
         self.why = why
@@ -80,7 +80,7 @@ class InvalidRequest(GamesError):
 class ImpossiblePosition(GamesError):
     """A position that no game can lead to. `faults` are pairs of a member and a sentence."""
 
-    def __init__(self, faults: list[tuple[str, str]]) -> None:
+    def __init__(self, faults: list[tuple[str, Sentence]]) -> None:
         super().__init__(
             Sentence(
                 "This cannot be what a player sees: {count} fault(s), the first: {first}",

@@ -14,6 +14,7 @@ from service.api.schemas.fields import (
     cards_field,
     seat_field,
 )
+from service.api.schemas.messages import MISSING, NO_CHOICE, NO_OBJECT
 
 
 class Union(OneOfSchema):
@@ -36,15 +37,15 @@ class Union(OneOfSchema):
         """Return the name of the shape; raises ValidationError without repeating what was sent."""
         name = data.get(self.type_field)
         if self.type_field not in data:
-            raise ValidationError({self.type_field: ["Missing data for required field."]})
+            raise ValidationError({self.type_field: [MISSING]})
         if not isinstance(name, str) or name not in self.type_schemas:
             allowed = ", ".join(self.type_schemas)
-            raise ValidationError({self.type_field: [f"Must be one of: {allowed}."]})
+            raise ValidationError({self.type_field: [NO_CHOICE.format(choices=allowed)]})
         return name
 
     def _load(self, data: Any, *, partial: Any = None, unknown: Any = None, **_: Any) -> Any:
         if not isinstance(data, dict):
-            raise ValidationError({"_schema": ["Not an object."]})
+            raise ValidationError({"_schema": [NO_OBJECT]})
         return self._shapes[self.get_data_type(data)].load(data, partial=partial, unknown=unknown)
 
 

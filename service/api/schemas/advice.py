@@ -17,6 +17,7 @@ from service.api.schemas.fields import (
     level_field,
     seat_field,
 )
+from service.sentences import Sentence
 
 MAX_SECONDS = 10
 MAX_ITERATIONS = 1_000_000
@@ -40,7 +41,11 @@ class Seed(fields.Raw):
             check_text(value)
             return value
         raise ValidationError(
-            f"Text of up to {SEED_MAX} characters, or a whole number from 0 to {MAX_SEED}."
+            Sentence(
+                "A text of up to {length} characters or a whole number from 0 to {most} is needed.",
+                length=SEED_MAX,
+                most=MAX_SEED,
+            )
         )
 
 
@@ -86,9 +91,8 @@ class Budget(RequestSchema):
         """Refuse two budgets at once."""
         given = [name for name in BUDGETS if name in data]
         if len(given) > 1:
-            raise ValidationError(
-                {name: [f"Give only one of {', '.join(BUDGETS)}."] for name in given[1:]}
-            )
+            only_one = Sentence("Give only one of {fields}.", fields=", ".join(BUDGETS))
+            raise ValidationError({name: [only_one] for name in given[1:]})
 
 
 class HintRequest(Budget):

@@ -6,7 +6,9 @@ from typing import Any
 
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate
 
+from service.api.schemas.messages import SCHEMA_MESSAGES, speak_in_sentences
 from service.games.levels import bot_levels
+from service.sentences import Sentence
 
 NAME_MAX = 40
 SEED_MAX = 200
@@ -19,12 +21,18 @@ _WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
 class RequestSchema(Schema):
-    """A request's body or query: unknown fields are refused."""
+    """A request's body or query: unknown fields are refused, in the reader's language."""
+
+    error_messages = SCHEMA_MESSAGES
 
     class Meta:
         """See RequestSchema."""
 
         unknown = RAISE
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        """See marshmallow's Schema: called once for each field of a shape."""
+        speak_in_sentences(field_obj)
 
 
 class AnswerSchema(Schema):
@@ -116,28 +124,30 @@ def check_text(value: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValidationError("Not a valid Unicode text.") from None
+        raise ValidationError(Sentence("A text that can be written in UTF-8 is needed.")) from None
 
 
 def check_name(value: str) -> None:
     """Refuse names with control characters or with nothing to see."""
     check_text(value)
     if _CONTROL.search(value):
-        raise ValidationError("A name has no control characters and no line breaks.")
+        raise ValidationError(Sentence("A name has no control characters and no line breaks."))
     if not value.strip():
-        raise ValidationError("A name needs a visible character.")
+        raise ValidationError(Sentence("A name needs a visible character."))
 
 
 def check_card(value: str) -> None:
     """Refuse what is no card."""
     if not _CARD.fullmatch(value):
-        raise ValidationError('Not a card: cards are written like "7H", "TD", "AS", "X1".')
+        raise ValidationError(
+            Sentence('Not a card: cards are written like "7H", "TD", "AS", "X1".')
+        )
 
 
 def check_pack(cards: list[str]) -> None:
     """Refuse a pack in which a card stands twice."""
     if len(set(cards)) != len(cards):
-        raise ValidationError("A card stands here more than once.")
+        raise ValidationError(Sentence("A card stands here more than once."))
 
 
 class KnownLevel(validate.Validator):
@@ -151,7 +161,11 @@ class KnownLevel(validate.Validator):
     def __call__(self, value: str) -> str:
         """Return `value`; raises ValidationError when there is no such level."""
         if value not in self.choices:
-            raise ValidationError(f"There is no such level; there are {', '.join(self.choices)}.")
+            raise ValidationError(
+                Sentence(
+                    "There is no such level; there are {levels}.", levels=", ".join(self.choices)
+                )
+            )
         return value
 
 

@@ -23,6 +23,7 @@ from service.api.schemas.fields import (
     name_field,
 )
 from service.api.schemas.hooks import WebhookRequest, secret_field, url_field
+from service.sentences import Sentence
 
 MIN_TURN_S, MAX_TURN_S = 5, 86_400
 STATUSES = ("open", "playing", "finished", "abandoned")
@@ -155,7 +156,8 @@ class GameRequest(RequestSchema):
     def check_clock(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a bot for a clock that is not there."""
         if "timeout_level" in data and "turn_seconds" not in data:
-            raise ValidationError({"timeout_level": ["Needs `turn_seconds`."]})
+            needs = Sentence("This needs `{field}`.", field="turn_seconds")
+            raise ValidationError({"timeout_level": [needs]})
 
 
 class SeatBotRequest(RequestSchema):

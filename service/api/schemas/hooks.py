@@ -8,6 +8,7 @@ from marshmallow import ValidationError, fields, validate
 from service.api.schemas.fields import Items, RequestSchema
 from service.games.addresses import MAX_URL
 from service.games.hooks import EVENTS
+from service.sentences import Sentence
 
 SECRET_PATTERN = "^(whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$"
 _SECRET = re.compile(SECRET_PATTERN)
@@ -17,7 +18,7 @@ def check_secret(value: str) -> None:
     """Refuse what is no secret."""
     # `$` alone would let a line break at the end pass, which it does not in the document.
     if not _SECRET.fullmatch(value):
-        raise ValidationError("Not a secret of the scheme.")
+        raise ValidationError(Sentence("`whsec_` and 24 to 64 bytes in base64 are needed."))
 
 
 def url_field(description: str, **more: Any) -> fields.String:

@@ -16,6 +16,7 @@ from service.api.schemas.fields import (
     card_field,
     cards_field,
 )
+from service.sentences import Sentence
 
 MOST_POSITIONS = 100
 MOST_MELDS = 18
@@ -125,7 +126,8 @@ class PositionRequest(Budget):
     def check_positions(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse both, and neither."""
         if ("position" in data) == ("positions" in data):
-            raise ValidationError({"position": ["Give `position` or `positions`."]})
+            either = Sentence("Give either `position` or `positions`.")
+            raise ValidationError({"position": [either]})
 
 
 class PositionAdvice(AnswerSchema):

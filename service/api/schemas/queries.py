@@ -4,6 +4,7 @@ from marshmallow import ValidationError, fields, validate, validates_schema
 
 from service.api.schemas.fields import QueryTruth, QueryWhole, RequestSchema
 from service.api.schemas.games import STATUSES
+from service.sentences import Sentence
 from service.translations import LANGUAGES
 
 LOG_LIMIT = 1000
@@ -59,7 +60,8 @@ class GameQuery(SeatQuery):
     def check_wait(self, data: dict[str, int], **_: object) -> None:
         """Refuse a wait for nothing."""
         if "wait" in data and "since" not in data:
-            raise ValidationError({"wait": ["Needs `since`."]})
+            needs = Sentence("This needs `{field}`.", field="since")
+            raise ValidationError({"wait": [needs]})
 
 
 class ActionQuery(SeatQuery):
