@@ -25,6 +25,16 @@ SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
 SENTINEL_PORT = 26379
 CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
 REDIS_PORT = 6379
+TLS_OPTIONS = {
+    "ssl_ca_certs": r".+",
+    "ssl_certfile": r".+",
+    "ssl_keyfile": r".+",
+    "ssl_cert_reqs": "none|optional|required",
+    "ssl_check_hostname": "true|false",
+}
+"""Options of every ``rediss`` URL by redis-py's names, and what each may be: the authority's
+certificate, our own certificate and its key where Redis asks for one, and what is checked of
+Redis's."""
 
 
 class ConfigError(ValueError):
@@ -203,7 +213,7 @@ class SentinelUrl:
     """At Redis; empty for none, as is the password."""
     password: str
     options: Mapping[str, str]
-    """``sentinel_username``, ``sentinel_password``, ``ssl_ca_certs``, as far as given."""
+    """``sentinel_username``, ``sentinel_password`` and `TLS_OPTIONS`, as far as given."""
 
     @classmethod
     def parse(cls, url: str) -> SentinelUrl | None:
@@ -222,14 +232,15 @@ class SentinelUrl:
         service, _, database = parts.path.removeprefix("/").partition("/")
         if not re.fullmatch(r"[A-Za-z0-9._-]+", service) or not re.fullmatch(r"\d{0,3}", database):
             raise ValueError("no service, or no database")
+        is_tls = parts.scheme.startswith("rediss")
         return cls(
             hosts,
             service,
             int(database or 0),
-            parts.scheme.startswith("rediss"),
+            is_tls,
             username,
             password,
-            _options(parts.query, {"sentinel_username", "sentinel_password", "ssl_ca_certs"}),
+            _options(parts.query, {"sentinel_username", "sentinel_password"}, is_tls=is_tls),
         )
 
 
@@ -244,7 +255,7 @@ class ClusterUrl:
     """Empty for none, as is the password."""
     password: str
     options: Mapping[str, str]
-    """``ssl_ca_certs``, if given."""
+    """`TLS_OPTIONS`, as far as given."""
 
     @classmethod
     def parse(cls, url: str) -> ClusterUrl | None:
@@ -263,7 +274,7 @@ class ClusterUrl:
             raise ValueError("a cluster has no numbered databases")
         username, password, nodes = _login_and_hosts(parts.netloc, REDIS_PORT)
         is_tls = parts.scheme.startswith("rediss")
-        return cls(nodes, is_tls, username, password, _options(parts.query, {"ssl_ca_certs"}))
+        return cls(nodes, is_tls, username, password, _options(parts.query, set(), is_tls=is_tls))
 
 
 def _login_and_hosts(netloc: str, port: int) -> tuple[str, str, tuple[tuple[str, int], ...]]:
@@ -281,10 +292,15 @@ def _host_and_port(text: str, port: int) -> tuple[str, int]:
     return parts.hostname, parts.port or port
 
 
-def _options(query: str, known: Set[str]) -> dict[str, str]:
-    options = dict(parse_qsl(query, strict_parsing=True)) if query else {}
-    if options.keys() - known:
-        raise ValueError("an option that is not known")
+def _options(query: str, known: Set[str], *, is_tls: bool) -> dict[str, str]:
+    """Read the options of a URL, `known` ones and with TLS its own; raises ValueError."""
+    allowed = dict.fromkeys(known, r".*") | (TLS_OPTIONS if is_tls else {})
+    options = dict(parse_qsl(query, True, strict_parsing=True)) if query else {}
+    for name, value in options.items():
+        if not re.fullmatch(allowed.get(name, r"(?!)"), value):
+            raise ValueError("an option that is not known, or cannot be that")
+    if "ssl_keyfile" in options and "ssl_certfile" not in options:
+        raise ValueError("a key without its certificate")
     return options
 
 
@@ -324,20 +340,34 @@ def _one_of(*choices: str) -> Callable[[str, str], str]:
 def _redis_url(variable: str, text: str) -> str:
     allowed = (
         "redis://HOST:PORT/DB, rediss://HOST:PORT/DB, unix:///PATH?db=DB, "
-        "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB or redis+cluster://HOST:PORT,HOST:PORT"
+        "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB or redis+cluster://HOST:PORT,HOST:PORT; "
+        "with rediss the files ssl_ca_certs, ssl_certfile and ssl_keyfile, like ?ssl_ca_certs=FILE"
     )
     try:
-        if SentinelUrl.parse(text) is not None or ClusterUrl.parse(text) is not None:
-            return text
-        parts = urlsplit(text)
-        hosted = parts.scheme in ("redis", "rediss") and bool(parts.hostname)
-        # Asking for the port is what checks it.
-        usable = hosted and (parts.port is None or parts.port > 0)
+        usable = (
+            SentinelUrl.parse(text) is not None
+            or ClusterUrl.parse(text) is not None
+            or _is_server(text)
+        )
     except ValueError:
-        raise ConfigError(variable, text, allowed, secret=True) from None
-    if not usable and not (parts.scheme == "unix" and parts.path.startswith("/")):
+        usable = False
+    if not usable:
         raise ConfigError(variable, text, allowed, secret=True)
     return text
+
+
+def _is_server(url: str) -> bool:
+    """Tell whether a URL is one of a single server that redis-py reads; raises ValueError too."""
+    parts = urlsplit(url)
+    # redis-py takes any option, and fails with a fault of the program when it first connects.
+    options = _options(parts.query, {"db", "username", "password"}, is_tls=parts.scheme == "rediss")
+    if not re.fullmatch(r"\d{1,3}", options.get("db", "0")):
+        return False
+    if parts.scheme == "unix":
+        return parts.path.startswith("/")
+    # Asking for the port is what checks it.
+    is_hosted = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    return parts.scheme in ("redis", "rediss") and is_hosted and bool(_DATABASE.match(parts.path))
 
 
 def _http_url(variable: str, text: str) -> str:
@@ -374,6 +404,7 @@ _URL_VARIABLES = {
     "otlp_endpoint": "OTEL_EXPORTER_OTLP_ENDPOINT",
 }
 
+_DATABASE = re.compile(r"(/\d{0,3})?\Z")
 _NO_CLUSTER = (
     "a Redis that is no cluster, for the queues cannot be on one: redis://, rediss://, unix:// or "
     "redis+sentinel://; it must be given where REDIS_URL is a cluster"

@@ -22,10 +22,13 @@ from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from service.config import ClusterUrl, SentinelUrl
+from service.config import TLS_OPTIONS, ClusterUrl, SentinelUrl
 
 MAX_CONNECTIONS = 10_000
 """Redis's own default limit."""
+NO_NOTICES = MaintNotificationsConfig(enabled=False)
+"""redis-py's notices of maintenance are of the vendor's cloud, and would bind all connections to
+RESP 3; what is published is read over RESP 2."""
 IDLE_CHECK_S = 30
 """A connection unused for longer is tried with a PING first: the peer may be gone unnoticed."""
 SENTINEL_PATIENCE_S = 1.0
@@ -57,16 +60,17 @@ def client_for(url: str, **options: Any) -> redis.Redis:
     sentinels = SentinelUrl.parse(url)
     if sentinels is not None:
         return _master_by(sentinels, **options)
-    # Of the vendor's cloud, and only over TCP; they would bind all connections to RESP 3.
-    no_notices = MaintNotificationsConfig(enabled=False)
-    return redis.Redis.from_url(url, maint_notifications_config=no_notices, **options)
+    return redis.Redis.from_url(url, maint_notifications_config=NO_NOTICES, **options)
 
 
 def _tls(found: SentinelUrl | ClusterUrl) -> dict[str, Any]:
     """Return redis-py's options for TLS, if it is wanted."""
     if not found.is_tls:
         return {}
-    return {"ssl": True, **{k: v for k, v in found.options.items() if k == "ssl_ca_certs"}}
+    options: dict[str, Any] = {k: v for k, v in found.options.items() if k in TLS_OPTIONS}
+    if "ssl_check_hostname" in options:
+        options["ssl_check_hostname"] = options["ssl_check_hostname"] == "true"
+    return {"ssl": True, **options}
 
 
 def _login(found: SentinelUrl | ClusterUrl) -> dict[str, Any]:
@@ -93,7 +97,12 @@ def _master_by(found: SentinelUrl, **options: Any) -> redis.Redis:
         },
     )
     client: redis.Redis = sentinel.master_for(  # type: ignore[no-untyped-call]
-        found.service, db=found.database, **_login(found), **_tls(found), **options
+        found.service,
+        db=found.database,
+        maint_notifications_config=NO_NOTICES,
+        **_login(found),
+        **_tls(found),
+        **options,
     )
     return client
 
@@ -133,8 +142,7 @@ class ClusterClient(redis.Redis):
                         ],
                         # Games on the slots that are left go on when the cluster lets them.
                         require_full_coverage=False,
-                        # Of the vendor's cloud; and it would bind all connections to RESP 3.
-                        maint_notifications_config=MaintNotificationsConfig(enabled=False),
+                        maint_notifications_config=NO_NOTICES,
                         **self._options,
                     )
         return self._cluster

@@ -13,21 +13,69 @@ import redis as redis_py
 
 from service.embedded import dying_with_parent, find_server_binary
 from tests.e2e.harness import free_port, wait_until
+from tests.store.certificates import DOOR, HOST, Certificates
 
 WITHOUT_DISK = (
-    *("--save", "", "--appendonly", "no", "--bind", "127.0.0.1"),
+    *("--save", "", "--appendonly", "no", "--bind", "127.0.0.1", DOOR, "-::1"),
     # Else a replica that begins anew is sent its data only after five seconds.
     *("--repl-diskless-sync-delay", "0"),
 )
 
 
+SERVICE = "games"
+"""What the Sentinels call the master."""
+SENTINEL = """
+dir {folder}
+bind 127.0.0.1 -::1
+sentinel resolve-hostnames yes
+sentinel announce-hostnames yes
+sentinel announce-ip {host}
+sentinel monitor {service} {host} {master} 2
+sentinel down-after-milliseconds {service} 700
+sentinel failover-timeout {service} 3000
+"""
+
+
+def host_of(certificates: Certificates | None) -> str:
+    """Return what the servers of a group call each other; over TLS the certificates' name."""
+    return "127.0.0.1" if certificates is None else HOST
+
+
+def port_settings(port: int, certificates: Certificates | None) -> list[tuple[str, str]]:
+    """Return the settings that make a server listen at a port, over TLS alone where there are
+    certificates.
+    """
+    if certificates is None:
+        return [("port", str(port))]
+    return [
+        ("port", "0"),
+        ("tls-port", str(port)),
+        ("tls-cert-file", str(certificates.server)),
+        ("tls-key-file", str(certificates.server_key)),
+        ("tls-ca-cert-file", str(certificates.authority)),
+        ("tls-replication", "yes"),
+    ]
+
+
+def as_arguments(settings: list[tuple[str, str]]) -> list[str]:
+    """Return settings as a server's command line has them."""
+    return [word for name, value in settings for word in (f"--{name}", value)]
+
+
 class Node:
     """A server on loopback."""
 
-    def __init__(self, folder: Path, port: int, arguments: list[str]) -> None:
-        """Start it; `arguments` follow the binary."""
+    def __init__(
+        self,
+        folder: Path,
+        port: int,
+        arguments: list[str],
+        certificates: Certificates | None = None,
+    ) -> None:
+        """Start it; `arguments` follow the binary and say where it listens."""
         self.port = port
         self._folder = folder
+        self._certificates = certificates
         self._command = [str(find_server_binary().path), *arguments]
         self.process = self.start()
 
@@ -48,12 +96,17 @@ class Node:
     @cached_property
     def client(self) -> Any:
         """A client of this server alone."""
-        return redis_py.Redis(port=self.port, socket_timeout=1, decode_responses=True)
+        return self._client(decode_responses=True)
 
     @property
     def raw(self) -> redis_py.Redis:
         """The same, answering in bytes."""
-        return redis_py.Redis(port=self.port, socket_timeout=1)
+        return self._client()
+
+    def _client(self, **options: Any) -> Any:
+        if self._certificates is not None:
+            options |= {"ssl": True, "host": HOST, **self._certificates.options}
+        return redis_py.Redis(port=self.port, socket_timeout=1, **options)
 
     def _answers(self) -> bool:
         try:
@@ -81,8 +134,9 @@ def replicas_of(node: Node) -> int:
 class Cluster:
     """Three masters that share the slots, with a replica each."""
 
-    def __init__(self, folder: Path) -> None:
-        """Start all and wait until they agree."""
+    def __init__(self, folder: Path, certificates: Certificates | None = None) -> None:
+        """Start all, over TLS where there are certificates, and wait until they agree."""
+        self._certificates = certificates
         self.nodes = [self._node(folder) for _ in range(6)]
         masters, replicas = self.nodes[:3], self.nodes[3:]
         ids = [node.client.execute_command("CLUSTER MYID") for node in masters]
@@ -102,16 +156,17 @@ class Cluster:
     def _node(self, folder: Path) -> Node:
         port, bus = free_port(), free_port()
         self._bus = {**getattr(self, "_bus", {}), port: bus}
-        return Node(
-            folder,
-            port,
-            [
-                *("--port", str(port), "--dir", str(folder), *WITHOUT_DISK),
-                *("--cluster-enabled", "yes", "--cluster-port", str(bus)),
-                *("--cluster-config-file", f"nodes-{port}.conf"),
-                *("--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no"),
-            ],
-        )
+        arguments = [
+            *as_arguments(port_settings(port, self._certificates)),
+            *("--dir", str(folder), *WITHOUT_DISK),
+            *("--cluster-enabled", "yes", "--cluster-port", str(bus)),
+            *("--cluster-config-file", f"nodes-{port}.conf"),
+            *("--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no"),
+        ]
+        if self._certificates is not None:
+            arguments += ["--tls-cluster", "yes", "--cluster-announce-hostname", HOST]
+            arguments += ["--cluster-preferred-endpoint-type", "hostname"]
+        return Node(folder, port, arguments, self._certificates)
 
     def _all_know_all(self) -> bool:
         return all(
@@ -149,10 +204,69 @@ class Cluster:
     @property
     def url(self) -> str:
         """The address of the cluster, as settings have it: by two of its nodes."""
-        hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes[1:3])
-        return f"redis+cluster://{hosts}"
+        door = "127.0.0.1" if self._certificates is None else DOOR
+        hosts = ",".join(f"{door}:{node.port}" for node in self.nodes[1:3])
+        if self._certificates is None:
+            return f"redis+cluster://{hosts}"
+        return f"rediss+cluster://{hosts}?{self._certificates.query}"
 
     def stop(self) -> None:
         """Kill all."""
         for node in self.nodes:
+            node.kill()
+
+
+class Group:
+    """A master, its replica, and three Sentinels that agree about them."""
+
+    def __init__(self, folder: Path, certificates: Certificates | None = None) -> None:
+        """Start all, over TLS where there are certificates, and wait until they know each other."""
+        self._certificates = certificates
+        self._folder = folder
+        host = host_of(certificates)
+        master, replica, *sentinels = [free_port() for _ in range(5)]
+        self.nodes = [
+            self._node(master, []),
+            self._node(replica, ["--replicaof", host, str(master)]),
+        ]
+        wait_until(lambda: replicas_of(self.nodes[0]) == 1, 10, "the replica")
+        self.sentinels = []
+        for port in sentinels:
+            file = folder / f"sentinel-{port}.conf"
+            place = folder / str(port)
+            place.mkdir()
+            listens = "\n".join(map(" ".join, port_settings(port, certificates)))
+            rest = SENTINEL.format(folder=place, host=host, service=SERVICE, master=master)
+            file.write_text(listens + rest)
+            self.sentinels.append(Node(folder, port, [str(file), "--sentinel"], certificates))
+        wait_until(self._is_agreed, 20, "the Sentinels")
+
+    def _node(self, port: int, more: list[str]) -> Node:
+        listens = as_arguments(port_settings(port, self._certificates))
+        common = ["--dir", str(self._folder), *WITHOUT_DISK]
+        common += ["--replica-announce-ip", host_of(self._certificates)]
+        return Node(self._folder, port, [*listens, *common, *more], self._certificates)
+
+    def _is_agreed(self) -> bool:
+        states = [node.client.sentinel_master(SERVICE) for node in self.sentinels]
+        return all(
+            state["num-other-sentinels"] == 2 and state["num-slaves"] == 1 for state in states
+        )
+
+    def is_master(self, node: Node) -> bool:
+        """Tell whether the server and all Sentinels say that it is the master."""
+        told = {each.client.sentinel_get_master_addr_by_name(SERVICE)[1] for each in self.sentinels}
+        return told == {node.port} and role_of(node) == "master"
+
+    @property
+    def url(self) -> str:
+        """The address of the master, as settings have it."""
+        hosts = ",".join(f"{host_of(self._certificates)}:{node.port}" for node in self.sentinels)
+        if self._certificates is None:
+            return f"redis+sentinel://{hosts}/{SERVICE}/0"
+        return f"rediss+sentinel://{hosts}/{SERVICE}/0?{self._certificates.query}"
+
+    def stop(self) -> None:
+        """Kill all."""
+        for node in [*self.nodes, *self.sentinels]:
             node.kill()

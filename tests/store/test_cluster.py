@@ -20,24 +20,14 @@ from service.store.app_keys import RedisAppKeys
 from service.store.connecting import connect
 from service.store.figures import Figures
 from service.store.limits import redis_limits
-from service.store.redis_store import RedisStore
 from tests.api.client import ApiClient
 from tests.e2e.harness import free_port, wait_until
 from tests.store.players import figures_of, play_on_and_stop, start_players
 from tests.store.servers import Cluster, role_of
+from tests.store.uses import make_store, use_all
 
 PLAYERS = 5
 """Games that are played at once; of three masters each has some, by chance."""
-
-
-def make_store(client: redis_py.Redis, wait_replicas: int = 0) -> RedisStore:
-    return RedisStore(
-        client,
-        finished_ttl_s=700,
-        idle_ttl_s=3000,
-        idempotency_ttl_s=100,
-        wait_replicas=wait_replicas,
-    )
 
 
 def test_apps_limits_and_figures_are_kept_on_a_cluster(
@@ -62,6 +52,12 @@ def test_apps_limits_and_figures_are_kept_on_a_cluster(
     assert (figures.counters(), figures.waiting_for_bots()) == ({"games:created": 2.0}, 1)
     store.commit(Commit("g", 0, "playing", {}))
     assert figures.games(time.time())["playing"] == 1
+
+
+def test_all_that_is_done_with_redis_is_done_on_a_cluster(
+    cluster_of_nodes: Cluster, redis_url: str
+) -> None:
+    use_all(Settings(redis_url=cluster_of_nodes.url, queue_redis_url=redis_url), wait_replicas=1)
 
 
 def test_games_lie_on_all_masters_and_each_on_one(

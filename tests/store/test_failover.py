@@ -17,75 +17,17 @@ import pytest
 from service.app import create_app
 from service.config import Settings
 from service.jobqueue import RqQueue
-from service.store.redis_store import RedisStore
 from tests.api.client import ApiClient
-from tests.e2e.harness import free_port, wait_until
+from tests.e2e.harness import wait_until
 from tests.store.players import figures_of, play_on_and_stop, start_players
-from tests.store.servers import WITHOUT_DISK, Node, replicas_of, role_of
+from tests.store.servers import SERVICE, Group, role_of
+from tests.store.uses import make_store, use_all
 from workers.main import worker_connection
 
 pytestmark = pytest.mark.slow
 
-SERVICE = "games"
 PLAYERS = 4
 """Games that are played at once."""
-SENTINEL = """
-port {port}
-dir {folder}
-bind 127.0.0.1
-sentinel monitor games 127.0.0.1 {master} 2
-sentinel down-after-milliseconds games 700
-sentinel failover-timeout games 3000
-"""
-
-
-class Group:
-    """A master, its replica, and three Sentinels that agree about them."""
-
-    def __init__(self, folder: Path) -> None:
-        """Start all and wait until they know each other."""
-        ports = [free_port() for _ in range(5)]
-        common = ["--dir", str(folder), *WITHOUT_DISK]
-        master, replica, *sentinels = ports
-        self.nodes = [
-            Node(folder, master, ["--port", str(master), *common]),
-            Node(
-                folder,
-                replica,
-                ["--port", str(replica), *common, "--replicaof", "127.0.0.1", str(master)],
-            ),
-        ]
-        wait_until(lambda: replicas_of(self.nodes[0]) == 1, 10, "the replica")
-        self.sentinels = []
-        for port in sentinels:
-            file = folder / f"sentinel-{port}.conf"
-            place = folder / str(port)
-            place.mkdir()
-            file.write_text(SENTINEL.format(port=port, folder=place, master=master))
-            self.sentinels.append(Node(folder, port, [str(file), "--sentinel"]))
-        wait_until(self._is_agreed, 20, "the Sentinels")
-
-    def _is_agreed(self) -> bool:
-        states = [node.client.sentinel_master(SERVICE) for node in self.sentinels]
-        return all(
-            state["num-other-sentinels"] == 2 and state["num-slaves"] == 1 for state in states
-        )
-
-    def is_master(self, node: Node) -> bool:
-        """Tell whether the server and all Sentinels say that it is the master."""
-        told = {each.client.sentinel_get_master_addr_by_name(SERVICE)[1] for each in self.sentinels}
-        return told == {node.port} and role_of(node) == "master"
-
-    @property
-    def url(self) -> str:
-        """The address of the master, as settings have it."""
-        hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.sentinels)
-        return f"redis+sentinel://{hosts}/{SERVICE}/0"
-
-    def stop(self) -> None:
-        """Kill all."""
-        for node in [*self.nodes, *self.sentinels]:
-            node.kill()
 
 
 @pytest.fixture
@@ -116,6 +58,13 @@ def app_of(group: Group, wait_replicas: int) -> ApiClient:
     return ApiClient(create_app(settings), check_every=50)
 
 
+@pytest.mark.parametrize("wait_replicas", [0, 1])
+def test_all_that_is_done_with_redis_is_done_on_the_master_of_sentinels(
+    group: Group, wait_replicas: int
+) -> None:
+    use_all(Settings(redis_url=group.url, queue_redis_url=group.url), wait_replicas)
+
+
 @pytest.mark.parametrize("fail_over", [kill_master, change_masters])
 @pytest.mark.parametrize("wait_replicas", [0, 1])
 def test_games_and_queues_go_on_through_a_failover(
@@ -144,8 +93,7 @@ def test_games_and_queues_go_on_through_a_failover(
         wait_until(lambda: role_of(group.nodes[0]) == "slave", 30, "the old master to be told")
     play_on_and_stop(clients)
 
-    store = RedisStore(group.nodes[1].raw, finished_ttl_s=60, idle_ttl_s=60, idempotency_ttl_s=60)
-    figures = figures_of(clients, store)
+    figures = figures_of(clients, make_store(group.nodes[1].raw))
     print(fail_over.__name__, "wait", wait_replicas, figures)
     for name, value in figures.items():
         record_property(name, value)
