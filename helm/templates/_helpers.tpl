@@ -83,6 +83,8 @@ topologySpreadConstraints:
       matchLabels:
         {{- include "rummy.selector" $.root | nindent 8 }}
         app.kubernetes.io/component: {{ $.component }}
+    # Counted within a version: else those that go in an upgrade would draw the new ones together.
+    matchLabelKeys: [pod-template-hash]
   {{- end }}
 {{- with .pod.priorityClassName }}
 priorityClassName: {{ . | quote }}
@@ -171,8 +173,13 @@ affinity:
       name: {{ .name | quote }}
       key: {{ .key | quote }}
 {{- end }}
-{{- if and (hasPrefix "rediss" $redis.scheme) .root.Values.redis.caSecret.name }}
+{{- if hasPrefix "rediss" $redis.scheme }}
+{{- if .root.Values.redis.caSecret.name }}
 {{- $query = append $query "ssl_ca_certs=/etc/redis-ca/ca.crt" }}
+{{- end }}
+{{- if .root.Values.redis.clientSecret.name }}
+{{- $query = concat $query (list "ssl_certfile=/etc/redis-client/tls.crt" "ssl_keyfile=/etc/redis-client/tls.key") }}
+{{- end }}
 {{- end }}
 - name: {{ .variable }}
   value: {{ printf "%s://%s%s%s%s" $redis.scheme $login $redis.rest (ternary "?" "" (gt (len $query) 0)) (join "&" $query) | quote }}
@@ -192,6 +199,15 @@ env:
     value: parentbased_traceidratio
   - name: OTEL_TRACES_SAMPLER_ARG
     value: {{ $.Values.tracing.sampleRatio | quote }}
+  {{- with $.Values.tracing.headersSecret }}
+  {{- if .name }}
+  - name: OTEL_EXPORTER_OTLP_HEADERS
+    valueFrom:
+      secretKeyRef:
+        name: {{ .name | quote }}
+        key: {{ .key | quote }}
+  {{- end }}
+  {{- end }}
   {{- end }}
 {{- end }}
 
@@ -201,6 +217,11 @@ env:
 {{- if .Values.redis.caSecret.name }}
 - name: redis-ca
   mountPath: /etc/redis-ca
+  readOnly: true
+{{- end }}
+{{- if .Values.redis.clientSecret.name }}
+- name: redis-client
+  mountPath: /etc/redis-client
   readOnly: true
 {{- end }}
 {{- end }}
@@ -214,6 +235,18 @@ env:
   secret:
     secretName: {{ .Values.redis.caSecret.name | quote }}
     items: [{key: {{ .Values.redis.caSecret.key | quote }}, path: ca.crt}]
+{{- end }}
+{{- with .Values.redis.clientSecret }}
+{{- if .name }}
+- name: redis-client
+  secret:
+    secretName: {{ .name | quote }}
+    # For our user and nobody else: by the pod's fsGroup.
+    defaultMode: 0440
+    items:
+      - {key: {{ .certificateKey | quote }}, path: tls.crt}
+      - {key: {{ .keyKey | quote }}, path: tls.key}
+{{- end }}
 {{- end }}
 {{- end }}
 

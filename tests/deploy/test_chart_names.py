@@ -27,7 +27,10 @@ README = (CHART / "README.md").read_text()
 OWN_PLACE = {"redis_url", "queue_redis_url", "otlp_endpoint", "numba_cache_dir"}
 """Settings that are not in `config`: the URLs come from `redis` and `tracing`, the folder is the
 image's."""
-OTHERS_ENV = {"WEB_CONCURRENCY", "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"}
+OTHERS_ENV = {
+    "WEB_CONCURRENCY",
+    *("OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG", "OTEL_EXPORTER_OTLP_HEADERS"),
+}
 """What gunicorn and OpenTelemetry read."""
 OTHERS_METRICS = {
     "up": "Prometheus",

@@ -240,6 +240,7 @@ def test_pods_spread_over_zones_and_nodes(manifests):
         assert {"topology.kubernetes.io/zone", "kubernetes.io/hostname"} == keys
         for each in spec["topologySpreadConstraints"]:
             assert each["labelSelector"]["matchLabels"].items() <= labels.items()
+            assert ["pod-template-hash"] == each["matchLabelKeys"]
 
 
 def test_each_deployment_has_a_budget(manifests):
@@ -257,22 +258,26 @@ def test_each_deployment_has_a_budget(manifests):
 
 
 def test_a_worker_may_finish_the_longest_job(manifests):
-    """A search is ended by the job's timeout at the latest."""
-    job_timeout_s = Settings().job_timeout_s
+    """A job is ended by its queue's timeout at the latest."""
+    settings = Settings()
 
     for name, spec in pod_specs(manifests).items():
-        if spec["containers"][0]["name"] == "worker":
-            assert spec["terminationGracePeriodSeconds"] > job_timeout_s, name
+        (container,) = spec["containers"]
+        if container["name"] == "worker":
+            is_review = container["args"][-1] == "reviews"
+            timeout_s = settings.review_timeout_s if is_review else settings.job_timeout_s
+            assert spec["terminationGracePeriodSeconds"] > timeout_s, name
 
 
 def test_the_grace_follows_the_longest_job():
     """Whoever allows longer jobs need not think of it."""
     values = charts.values_of(charts.CHART / "ci" / "minimal-values.yaml")
-    values["config"]["job_timeout_s"] = 900
+    values["config"] |= {"job_timeout_s": 900, "review_timeout_s": 7200}
 
     specs = pod_specs(charts.template("helm4", values))
 
     assert 930 == specs["rummy-persian-rummy-bots"]["terminationGracePeriodSeconds"]
+    assert 7230 == specs["rummy-persian-rummy-reviews"]["terminationGracePeriodSeconds"]
 
 
 def test_the_api_drains_before_it_ends(manifests):

@@ -75,6 +75,27 @@ def test_no_custom_kind_where_its_operator_is_off():
         )
 
 
+def test_who_installs_is_told_what_to_do_next():
+    """Where the table is, how to make a key where one is needed, what to try."""
+    told = {
+        name: charts.run_helm(
+            "helm4", "install", "rummy", str(CHART), "--dry-run=client", "--namespace", "games",
+            values=charts.values_of(CHART / "ci" / name),
+        ).partition("\nNOTES:\n")[2]
+        for name in CI_NAMES
+    }  # fmt: skip
+
+    assert "keys create" not in told["minimal-values.yaml"]
+    assert "everything is lost" in told["minimal-values.yaml"]
+    assert "port-forward service/rummy-persian-rummy 8000:80" in told["minimal-values.yaml"]
+    assert "https://rummy.example.org/" in told["production-values.yaml"]
+    for name in CI_NAMES:
+        assert "kubectl -n games rollout status deployment/rummy-persian-rummy-api" in told[name]
+        assert "helm test rummy -n games" in told[name]
+        if name != "minimal-values.yaml":
+            assert "exec deployment/rummy-persian-rummy-api -- python -m service" in told[name]
+
+
 def test_names_are_used_once():
     """Two manifests of one kind and name would overwrite each other."""
     for name in CI_NAMES:

@@ -189,6 +189,7 @@ PARTS = {
     if name not in ("global", "redis", "workers", "workerDefaults", "ingress", "networkPolicy")
 }
 WORKER = from_schema({"$ref": "#/definitions/worker"})
+REDIS_SCHEMA = SCHEMA["properties"]["redis"]["properties"]
 URL = from_schema(SCHEMA["definitions"]["redis"]["properties"]["url"]).filter(bool)
 REDIS = st.fixed_dictionaries(
     {"url": URL},
@@ -209,6 +210,7 @@ def all_values(draw):
             optional={
                 "queue": REDIS,
                 "caSecret": from_schema({"$ref": "#/definitions/secretKey"}),
+                "clientSecret": from_schema(REDIS_SCHEMA["clientSecret"]),
                 "trial": st.fixed_dictionaries({"enabled": st.booleans()}),
             },
         )
@@ -333,12 +335,17 @@ def test_a_cluster_arrives_for_the_games_and_sentinels_with_their_password_for_t
 
     read = settings_of(manifests)
 
-    ca = {"ssl_ca_certs": "/etc/redis-ca/ca.crt"}
+    own = {
+        "ssl_ca_certs": "/etc/redis-ca/ca.crt",
+        "ssl_certfile": "/etc/redis-client/tls.crt",
+        "ssl_keyfile": "/etc/redis-client/tls.key",
+    }
     nodes = tuple((f"games-{number}.redis.data.svc", 6379) for number in range(3))
-    assert ClusterUrl(nodes, True, "rummy", "password", ca) == ClusterUrl.parse(read.redis_url)
+    assert ClusterUrl(nodes, True, "rummy", "password", own) == ClusterUrl.parse(read.redis_url)
     queue = SentinelUrl.parse(read.queue_redis_url)
     assert queue is not None
-    assert {"sentinel_username": "watcher", "sentinel_password": "password"} == queue.options
+    login = {"sentinel_username": "watcher", "sentinel_password": "password"}
+    assert (True, login | own) == (queue.is_tls, queue.options)
     assert ("queues", "", "password") == (queue.service, queue.username, queue.password)
     secrets = {
         each["name"]: each["valueFrom"]["secretKeyRef"]["key"]
@@ -352,10 +359,37 @@ def test_a_cluster_arrives_for_the_games_and_sentinels_with_their_password_for_t
         "QUEUE_REDIS_URL_SENTINEL_PASSWORD": "sentinels",
     } == {name: key for name, key in secrets.items() if "REDIS" in name}
     (authentication,) = of_kind(manifests, "TriggerAuthentication")
-    assert ["password", "sentinelPassword"] == [
+    assert ["password", "sentinelPassword", "ca", "cert", "key"] == [
         each["parameter"] for each in authentication["spec"]["secretTargetRef"]
     ]
-    assert ["sentinelUsername"] == [each["parameter"] for each in authentication["spec"]["env"]]
+    assert ["sentinelUsername", "tls"] == [
+        each["parameter"] for each in authentication["spec"]["env"]
+    ]
+
+
+def test_a_certificate_of_ours_is_where_the_url_says():
+    """Mounted by the names that the URL has, readable by the pod's user alone; not over no TLS."""
+    values = charts.values_of(CHART / "ci/cluster-values.yaml")
+    values = put(values, "redis.clientSecret.certificateKey", "client.pem")
+
+    for name, spec in pod_specs(charts.template("helm4", values)).items():
+        (container,) = spec["containers"]
+        if container["name"] not in ("api", "worker"):
+            continue
+        (secret,) = [each["secret"] for each in spec["volumes"] if each["name"] == "redis-client"]
+        (mount,) = [each for each in container["volumeMounts"] if each["name"] == "redis-client"]
+        assert {"client.pem": "tls.crt", "tls.key": "tls.key"} == {
+            each["key"]: each["path"] for each in secret["items"]
+        }, name
+        assert ("/etc/redis-client", 0o440) == (mount["mountPath"], secret["defaultMode"])
+    plain = put(put(values, "redis.state.cluster.tls", False), "redis.queue.sentinel.tls", False)
+    manifests = charts.template("helm3", plain)
+    assert "ssl_" not in settings_of(manifests).redis_url
+    assert {"password", "sentinelPassword"} == {
+        each["parameter"]
+        for authentication in of_kind(manifests, "TriggerAuthentication")
+        for each in authentication["spec"]["secretTargetRef"]
+    }
 
 
 def test_the_queues_are_where_the_games_are_unless_said_otherwise():
