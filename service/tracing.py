@@ -11,10 +11,10 @@ all that bots did until a person was to move again. Of a request's headers `trac
 read: `tracestate` and `baggage` are free text of callers, which would be carried on.
 
 Spans tell what lines of the log tell: method, route and status, queue and job, level and
-iterations, with tokens shortened as there. They are made by hand here and not by the library's
-instrumentations of Flask and Redis, which put paths, queries and commands into them. The text of an
-error is left out as well: it may quote a card. Names are those of OpenTelemetry's conventions for
-HTTP and messaging.
+iterations, with tokens shortened as there. They are made by hand here, and for Redis in
+`store/traced.py`, and not by the library's instrumentations of Flask and Redis, which put paths,
+queries and arguments into them. The text of an error is left out as well: it may quote a card.
+Names are those of OpenTelemetry's conventions for HTTP, messaging and databases.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import SpanProcessor
 
-Kind = Literal["internal", "server", "producer", "consumer"]
+Kind = Literal["internal", "server", "client", "producer", "consumer"]
 Attributes = Mapping[str, str | int | float]
 TRACEPARENT = "traceparent"
 TRACES_PATH = "/v1/traces"
@@ -81,7 +81,7 @@ class _Tracing:
     def __init__(self, role: str, processor: SpanProcessor) -> None:
         from opentelemetry.sdk.resources import OTELResourceDetector, Resource
         from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.trace import SpanKind
+        from opentelemetry.trace import SpanKind, get_current_span
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         own = Resource({"service.name": f"persian-rummy-{role}"})
@@ -90,6 +90,11 @@ class _Tracing:
         self._tracer = self._provider.get_tracer("persian-rummy")
         self._propagator = TraceContextTextMapPropagator()
         self._kinds = SpanKind
+        self._current = get_current_span
+
+    def is_under_way(self) -> bool:
+        """Tell whether there is a current span that is sent somewhere."""
+        return self._current().is_recording()
 
     def begin(
         self, name: str, kind: Kind, attributes: Attributes, carried: Mapping[str, str] | None
@@ -194,6 +199,17 @@ def begin_span(
     none if it names none.
     """
     return None if _tracing is None else _tracing.begin(name, kind, attributes or {}, carried)
+
+
+def begin_inner_span(name: str, kind: Kind = "internal") -> Span | None:
+    """Begin a span as `begin_span` does, but only inside of another; None where there is none."""
+    is_inside = _tracing is not None and _tracing.is_under_way()
+    return begin_span(name, kind) if is_inside else None
+
+
+def is_wanted() -> bool:
+    """Tell whether spans are made in this process, now."""
+    return _tracing is not None
 
 
 @contextmanager

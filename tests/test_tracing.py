@@ -26,6 +26,9 @@ from service.config import Settings
 from service.games.house import House
 from service.jobqueue import RqQueue
 from service.logs import configure_logs
+from service.store.connecting import connect
+from service.store.redis_store import load_script
+from service.store.traced import tell_of
 from tests.api.client import ONE_PERSON, ApiClient, Table, memory_app
 from tests.e2e.harness import Service, free_port, make_table, wait_until
 from tests.receivers import Receiver, receiving
@@ -49,8 +52,10 @@ def spans() -> Iterator[InMemorySpanExporter]:
 
 
 @pytest.fixture
-def api(here: House, redis_url: str) -> ApiClient:
-    """Return a client of the service on the session's Redis, where the workers' House is too."""
+def api(spans: InMemorySpanExporter, here: House, redis_url: str) -> ApiClient:
+    """Return a client of the service on the session's Redis, where the workers' House is too. Both
+    are made when traces are wanted already.
+    """
     return ApiClient(create_app(Settings(redis_url=redis_url, queue_redis_url=redis_url)))
 
 
@@ -133,6 +138,92 @@ def test_the_bots_turns_belong_to_the_trace_of_the_persons_action(
     )
     assert {parent_of(span) for span in thoughts} == set(map(id_of, jobs))
     assert len(thoughts) >= 6
+
+
+def test_what_redis_is_asked_for_an_action_is_told(
+    api: ApiClient, spans: InMemorySpanExporter
+) -> None:
+    """Commands and scripts by their names, inside the request's span; not their keys."""
+    table = Table(api, seats=ONE_PERSON, seed="traced")
+    table.play(0, {"type": "draw_stock"})
+    spans.clear()
+    card = table.view(0)["deal"]["hand"][0]
+    spans.clear()
+    discarded = table.play(0, {"type": "discard", "card": card}, headers={"Idempotency-Key": "k"})
+
+    (request,) = named(spans, "POST /games/{game_id}/actions")
+    (sent,) = named(spans, "send bots")
+    (committed,) = named(spans, "EVALSHA commit")
+    asked = [span for span in spans.get_finished_spans() if span.kind.name == "CLIENT"]
+    assert 201 == discarded.status
+    assert {
+        "db.system.name": "redis",
+        "db.operation.name": "EVALSHA",
+        "db.stored_procedure.name": "commit",
+    } == committed.attributes
+    loaded = named(spans, "PIPELINE")[0]
+    assert ("HMGET HMGET", 2) == tuple(
+        loaded.attributes[name] for name in ("db.query.summary", "db.operation.batch.size")
+    )
+    assert {id_of(request), id_of(sent)} == {parent_of(span) for span in asked}
+    assert "LLEN" in {span.name for span in asked if parent_of(span) == id_of(sent)}
+    text = "\n".join(span.to_json() for span in asked)
+    assert "prs:" not in text
+    assert table.id not in text
+
+
+def test_what_redis_is_asked_outside_of_a_request_or_job_is_not_told(
+    api: ApiClient, here: House, redis: redis_py.Redis, spans: InMemorySpanExporter
+) -> None:
+    """A worker asks for jobs day and night."""
+    here.store.ping()
+    here.queue.depths()
+    work_off(redis, "hints")
+
+    assert () == spans.get_finished_spans()
+
+
+def test_an_error_of_redis_is_told_by_its_kind(
+    api: ApiClient, redis: redis_py.Redis, redis_url: str, spans: InMemorySpanExporter
+) -> None:
+    """But that a script is not there yet is none."""
+    redis.set("text", "canary")
+    redis.script_flush()
+    with connect(redis_url, 2.0) as client, tracing.span("around"):
+        script = load_script(client, "unmark_waiting")
+        script(keys=["waiting"], args=["game", 1])
+        with pytest.raises(redis_py.ResponseError, match="WRONGTYPE"):
+            client.lpush("text", "canary")
+        with pytest.raises(redis_py.ResponseError, match="WRONGTYPE"):
+            client.pipeline(transaction=False).get("text").lpush("text", "canary").execute()
+
+    told = {
+        span.name: (span.attributes or {}).get("error.type") for span in spans.get_finished_spans()
+    }
+    assert {
+        "EVALSHA unmark_waiting": None,
+        "SCRIPT LOAD": None,
+        "LPUSH": "ResponseError",
+        "PIPELINE": "ResponseError",
+        "around": None,
+    } == told
+    assert "canary" not in "".join(span.to_json() for span in spans.get_finished_spans())
+
+
+def test_a_client_made_without_traces_has_nothing_put_on_it(
+    redis_url: str, redis: redis_py.Redis
+) -> None:
+    """And with them, once."""
+    with connect(redis_url, 2.0) as plain:
+        assert not {"execute_command", "pipeline"} & vars(plain).keys()
+    tracing.trace_to(SimpleSpanProcessor(InMemorySpanExporter()), "tests")
+    try:
+        with connect(redis_url, 2.0) as traced:
+            first = vars(traced)["execute_command"]
+            assert first is vars(tell_of(traced))["execute_command"]
+            assert traced.ping()
+    finally:
+        tracing.stop_tracing()
 
 
 def test_the_lines_of_a_trace_name_it(

@@ -23,6 +23,7 @@ from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from service.config import TLS_OPTIONS, ClusterUrl, SentinelUrl
+from service.store.traced import tell_of
 
 MAX_CONNECTIONS = 10_000
 """Redis's own default limit."""
@@ -54,6 +55,10 @@ def connect(url: str, timeout_s: float) -> redis.Redis:
 
 def client_for(url: str, **options: Any) -> redis.Redis:
     """Return a client for `url` with redis-py's `options`; nothing is opened yet."""
+    return tell_of(_client_for(url, **options))
+
+
+def _client_for(url: str, **options: Any) -> redis.Redis:
     cluster = ClusterUrl.parse(url)
     if cluster is not None:
         return ClusterClient(cluster, **options)
@@ -158,11 +163,15 @@ class ClusterClient(redis.Redis):
     def at_server_of(self, key: str, work: Callable[[redis.Redis], Result]) -> Result:
         """See the function of that name. Once more where the node has died or lost the key."""
         cluster = self.connected()
+
+        def work_there() -> Result:
+            return work(tell_of(cluster.get_redis_connection(cluster.get_node_from_key(key))))
+
         try:
-            return work(cluster.get_redis_connection(cluster.get_node_from_key(key)))
+            return work_there()
         except (MovedError, ClusterDownError, ConnectionError, TimeoutError):
             cluster.nodes_manager.initialize()
-            return work(cluster.get_redis_connection(cluster.get_node_from_key(key)))
+            return work_there()
 
     def pools(self) -> list[Any]:
         """Return the pools of all nodes."""

@@ -48,6 +48,7 @@ from service.store.errors import store_errors
 from service.store.figures import count, note_status
 from service.store.news import News
 from service.store.sealing import seal, unseal
+from service.store.traced import name_script
 
 COMMIT_ID_BYTES = 6
 """It tells apart commits of one version of one game that race each other."""
@@ -62,6 +63,7 @@ def load_script(client: redis.Redis, name: str) -> Script:
     """Return the script of the file `scripts/NAME.lua`; it is sent when Redis does not know it."""
     text = resources.files("service.store").joinpath("scripts", f"{name}.lua").read_text("utf-8")
     script: Script = client.register_script(text)
+    name_script(str(script.sha), name)
     return script
 
 

@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable
 from itertools import count
 
 import pytest
 import redis as redis_py
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from service import tracing
 from service.app import create_app
 from service.config import Settings
 from service.games.errors import StoreUnavailable
@@ -58,6 +62,29 @@ def test_all_that_is_done_with_redis_is_done_on_a_cluster(
     cluster_of_nodes: Cluster, redis_url: str
 ) -> None:
     use_all(Settings(redis_url=cluster_of_nodes.url, queue_redis_url=redis_url), wait_replicas=1)
+
+
+def test_what_a_cluster_is_asked_is_told_in_traces(cluster_of_nodes: Cluster) -> None:
+    """Commands, and what goes to one node by itself, on which WAIT is asked."""
+    exporter = InMemorySpanExporter()
+    tracing.trace_to(SimpleSpanProcessor(exporter), "tests")
+    try:
+        with connect(cluster_of_nodes.url, 2.0) as client:
+            store = make_store(client, wait_replicas=1)
+            store.ping()
+            with tracing.span("around"):
+                store.commit(Commit(uuid.uuid4().hex, 0, "playing", {}))
+                store.newest_task("nobody", "hint")
+    finally:
+        tracing.stop_tracing()
+
+    spans = exporter.get_finished_spans()
+    pipelines = [span.attributes or {} for span in spans if span.name == "PIPELINE"]
+    assert "EVALSHA commit WAIT" == pipelines[0]["db.query.summary"]
+    assert {"HINCRBYFLOAT", "ZADD"} <= {
+        name for each in pipelines for name in str(each["db.query.summary"]).split()
+    }
+    assert "GET" in {span.name for span in spans}
 
 
 def test_games_lie_on_all_masters_and_each_on_one(
