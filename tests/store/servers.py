@@ -188,6 +188,16 @@ class Cluster:
         )
         return replica
 
+    def lose_a_master(self) -> None:
+        """Kill a master; return when its replica is one and it has come back as a replica."""
+        victim = self.masters[0]
+        heir = self.replica_of(victim)
+        victim.kill()
+        wait_until(lambda: role_of(heir) == "master", 20, "its replica to be master")
+        # Before, it would come back as the master, with nothing in it.
+        victim.start()
+        self.wait_whole()
+
     def wait_whole(self) -> None:
         """Wait until there are three masters with a replica each, and all say that all is well."""
         wait_until(self._is_whole, 30, "the cluster to be whole")

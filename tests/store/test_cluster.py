@@ -25,9 +25,9 @@ from service.store.connecting import connect
 from service.store.figures import Figures
 from service.store.limits import redis_limits
 from tests.api.client import ApiClient
-from tests.e2e.harness import free_port, wait_until
+from tests.e2e.harness import free_port
 from tests.store.players import figures_of, play_on_and_stop, start_players
-from tests.store.servers import Cluster, role_of
+from tests.store.servers import Cluster
 from tests.store.uses import make_store, use_all
 
 PLAYERS = 5
@@ -151,13 +151,7 @@ def test_games_go_on_through_the_death_of_a_master(
     api = ApiClient(create_app(settings), check_every=50)
     players = start_players(api, PLAYERS)
 
-    victim = cluster_of_nodes.masters[0]
-    heir = cluster_of_nodes.replica_of(victim)
-    victim.kill()
-    wait_until(lambda: role_of(heir) == "master", 20, "its replica to be master")
-    # Before, it would come back as the master, with nothing in it.
-    victim.start()
-    cluster_of_nodes.wait_whole()
+    cluster_of_nodes.lose_a_master()
     play_on_and_stop(players)
 
     figures = figures_of(players, make_store(cluster))
