@@ -5,7 +5,10 @@ same use case as a person's and carries the version that it was chosen for, so t
 refused as stale; a hint or bot move that has ended is left as it is, and one that was begun is gone
 on with.
 
-`JOBS` is the list of names that a worker accepts, whatever is found on the queue.
+`JOBS` is the list of names that a worker accepts, whatever is found on the queue. Nor do arguments
+make a job do what no use case has asked for: whoever can write to the queues and not to the games
+plays no turn of a person. What a task's document says holds, and a forced turn is a seat's that is
+played from outside.
 """
 
 import time
@@ -89,15 +92,18 @@ def finish_overdue_turn(
             at, view, game = seat_view(here, game_id, seat)
         except GameNotFound:
             break
+        if game.match.deal.turn != seat:
+            break
         if missed_turns(game, seat) >= MOST_MISSED and game.seats[seat].player == "human":
             with suppress(StaleVersion, Conflict):
                 hand_over(here, game_id, seat, at)
             continue
+        is_forfeit = is_forced and game.external_to_move == seat
         is_due = is_overdue(game, here.clock())
-        if game.turn_version != turn_version or not (is_due or is_forced):
+        if game.turn_version != turn_version or not (is_due or is_forfeit):
             break
         level = timeout_level(game, seat)
-        by = "bot" if is_forced else "clock"
+        by = "bot" if is_forfeit else "clock"
         played = play_step(here, game_id, at, view, level, by)
         steps += played is not None
     log.info("overdue_turn_finished", game=game_id, seat=seat, version=turn_version, steps=steps)
@@ -152,6 +158,10 @@ def play_bot_move(
     here = house()
     document = here.store.load_task(scope, BOT_MOVE, task_id)
     if document is None or document["status"] not in UNDER_WAY:
+        return {"steps": 0}
+    asked = tuple(document[name] for name in ("game_id", "seat", "version", "level"))
+    if asked != (game_id, seat, version, level):
+        log.error("job_not_as_asked", task=task_id, scope=scope)
         return {"steps": 0}
     events: list[dict[str, Any]] = document["actions"]
     if events:
@@ -266,6 +276,9 @@ def review_game(scope: str, task_id: str, options: dict[str, Any]) -> dict[str, 
     here = house()
     document = here.store.load_task(scope, REVIEW, task_id)
     if document is None or document["status"] not in UNDER_WAY:
+        return {"status": "gone"}
+    if document["options"] != options:
+        log.error("job_not_as_asked", task=task_id, scope=scope)
         return {"status": "gone"}
     game = load_game(here, scope)
     played = [entry for entry in read_whole_log(here, scope) if entry["type"] == "played"]
