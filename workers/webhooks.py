@@ -1,8 +1,10 @@
 """The jobs of the queue `webhooks`: telling of games, asking seats that are played from outside.
 
 A job only hands its work to a thread and ends, so that one who answers slowly holds up neither the
-queue nor others; to one receiver no more than `MOST_AT_ONCE` are on their way. Nothing is lost
-with a thread: a delivery that was begun and not noted is tried again after its lease, a question
+queue nor others; to one receiver no more than `MOST_AT_ONCE` are on their way, and no app has more
+than half of the threads. A receiver is an app's: of two apps that post to one host, which may be a
+service for everybody, neither is held up by what the other's address answers. Nothing is lost with
+a thread: a delivery that was begun and not noted is tried again after its lease, a question
 that is not answered ends at its deadline. Nothing here loads the search or numba.
 
 `JOBS` is the list of names that the worker of this queue accepts."""
@@ -18,6 +20,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from service.games import webhooks
+from service.games.advice import HINT, UNDER_WAY
 from service.games.changing import ASK_JOB
 from service.games.clocks import deadline_s
 from service.games.errors import Conflict, GameNotFound, StaleVersion, Unavailable
@@ -38,14 +41,16 @@ Work = Callable[[], object]
 
 JOBS = frozenset({ANNOUNCE_JOB, HINT_NEWS_JOB, SEND_JOB, ASK_JOB})
 """Dotted names of the jobs."""
-THREADS = 32
+HINT_FACTS = ("seat", "version", "status")
+"""What of a hint's document its job repeats."""
+THREADS = 64
 MOST_AT_ONCE = 4
 """Messages on their way to one receiver."""
 BACKLOG = 100
 """Messages that wait for one receiver in this process; more come back with the sweep."""
 MOST_WAITED_S = LEASE_S / 2
 """So much of the lease of a delivery is left at least when it is begun."""
-ASKERS = 64
+ASKERS = 128
 MOST_ASKED_AT_ONCE = 32
 """Turns that one receiver is asked for at a time; a house bot plays what is more."""
 FULL_PAUSE_S = 1.0
@@ -60,13 +65,19 @@ LONGEST_ASKED_S = 30.0
 """A seat that has not answered a question by then has not answered it."""
 
 
-def _receiver_of(url: str) -> str:
-    """Return what all addresses of one receiver have in common: host and port."""
-    return urlsplit(url).netloc.lower()
+Receiver = tuple[str, str]
+"""An app, and a host and port that it has things posted to."""
+
+
+def _receiver_of(app: str, url: str) -> Receiver:
+    """Return what all addresses of one receiver have in common."""
+    return app, urlsplit(url).netloc.lower()
 
 
 class Threads:
-    """Threads that post, with no more than some at a time for each receiver; a few more wait."""
+    """Threads that post, with no more than some at a time for each receiver, half of them for each
+    app; a few more wait.
+    """
 
     def __init__(
         self, size: int = THREADS, at_once: int = MOST_AT_ONCE, backlog: int = BACKLOG
@@ -76,15 +87,15 @@ class Threads:
         self._at_once = at_once
         self._backlog = backlog
         self._lock = threading.Lock()
-        self._busy: Counter[str] = Counter()
-        self._waiting: dict[str, deque[tuple[float, Work]]] = {}
+        self._busy: Counter[Receiver] = Counter()
+        self._waiting: dict[Receiver, deque[tuple[float, Work]]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
-    def run(self, url: str, work: Work) -> bool:
-        """Do `work` in a thread, now or soon; False, and nothing is done, when enough waits for
-        that receiver, or all threads are busy.
+    def run(self, app: str, url: str, work: Work) -> bool:
+        """Do `work` for `app` in a thread, now or soon; False, and nothing is done, when enough
+        waits for that receiver, or all threads are busy, or half of them with this app's work.
         """
-        receiver = _receiver_of(url)
+        receiver = _receiver_of(app, url)
         with self._lock:
             if self._busy[receiver] >= self._at_once:
                 waiting = self._waiting.setdefault(receiver, deque())
@@ -92,7 +103,8 @@ class Threads:
                     return False
                 waiting.append((time.monotonic(), work))
                 return True
-            if self._busy.total() >= self._size:
+            of_app = sum(count for (whose, _), count in self._busy.items() if whose == app)
+            if self._busy.total() >= self._size or of_app >= max(self._size // 2, 1):
                 return False
             self._busy[receiver] += 1
             if self._pool is None:
@@ -101,7 +113,7 @@ class Threads:
         pool.submit(self._work_off, receiver, work)
         return True
 
-    def _work_off(self, receiver: str, work: Work | None) -> None:
+    def _work_off(self, receiver: Receiver, work: Work | None) -> None:
         """Do `work`, and what waits for the same receiver, one after the other."""
         while work is not None:
             try:
@@ -110,10 +122,10 @@ class Threads:
                 log.warning("post_not_noted", why=str(error))
             except Exception:
                 # The edge of a thread: what is raised here nobody else would see.
-                log.exception("fault", receiver=receiver)
+                log.exception("fault", receiver=receiver[1])
             work = self._next(receiver)
 
-    def _next(self, receiver: str) -> Work | None:
+    def _next(self, receiver: Receiver) -> Work | None:
         """Return what waits for a receiver, or let the thread go. What has waited so long that
         others may have taken it up is left to them.
         """
@@ -143,20 +155,20 @@ class Pauses:
     def __init__(self) -> None:
         """Know of none."""
         self._lock = threading.Lock()
-        self._until: dict[str, float] = {}
+        self._until: dict[Receiver, float] = {}
 
-    def note(self, url: str, until_s: float) -> None:
-        """Leave the receiver of `url` alone until then; forget pauses that are over."""
+    def note(self, app: str, url: str, until_s: float) -> None:
+        """Leave an app's receiver at `url` alone until then; forget pauses that are over."""
         now_s = time.monotonic()
         with self._lock:
             self._until = {r: until for r, until in self._until.items() if until > now_s}
             if len(self._until) < MOST_PAUSES:
-                self._until[_receiver_of(url)] = until_s
+                self._until[_receiver_of(app, url)] = until_s
 
-    def left_s(self, url: str) -> float:
+    def left_s(self, app: str, url: str) -> float:
         """Return for how many seconds yet; 0 for a receiver that may be told."""
         with self._lock:
-            until_s = self._until.get(_receiver_of(url), 0.0)
+            until_s = self._until.get(_receiver_of(app, url), 0.0)
         return max(until_s - time.monotonic(), 0.0)
 
 
@@ -189,8 +201,14 @@ def announce_news(game_id: str) -> dict[str, Any]:
 def announce_hint(
     game_id: str, hint_id: str, seat: int, version: int, status: str
 ) -> dict[str, Any]:
-    """Tell that a hint has ended."""
+    """Tell that a hint has ended, if it has: what is signed is what its document says, whoever
+    wrote the job.
+    """
     here = house()
+    hint = here.store.load_task(game_id, HINT, hint_id)
+    told = (seat, version, status)
+    if hint is None or status in UNDER_WAY or told != tuple(map(hint.get, HINT_FACTS)):
+        return {"made": 0}
     try:
         made = webhooks.announce_hint(here, game_id, hint_id, seat, version, status)
     except GameNotFound:
@@ -212,11 +230,11 @@ def _begin(here: House, game_id: str, delivery_id: str) -> bool:
     letter = webhooks.letter_of(here, game_id, delivery_id)
     if letter is None:
         return False
-    paused_s = pauses.left_s(letter.url)
+    paused_s = pauses.left_s(letter.app, letter.url)
     if paused_s > 0:
         webhooks.put_off(here, game_id, delivery_id, here.clock() + paused_s)
         return False
-    if threads.run(letter.url, lambda: attempt(here, game_id, delivery_id, letter)):
+    if threads.run(letter.app, letter.url, lambda: attempt(here, game_id, delivery_id, letter)):
         return True
     webhooks.try_again(here, game_id, delivery_id, here.clock() + FULL_PAUSE_S)
     return False
@@ -240,7 +258,8 @@ def attempt(here: House, game_id: str, delivery_id: str, letter: webhooks.Letter
         why = str(error)
     ms = 1000 * (time.monotonic() - began)
     if retry_after_s > 0:
-        pauses.note(letter.url, time.monotonic() + min(retry_after_s, LONGEST_PAUSE_S))
+        until_s = time.monotonic() + min(retry_after_s, LONGEST_PAUSE_S)
+        pauses.note(letter.app, letter.url, until_s)
     ended = webhooks.note_attempt(here, game_id, delivery_id, status, why, ms, retry_after_s)
     log.info(
         "delivery_tried",
@@ -273,7 +292,7 @@ def ask_external(game_id: str, seat: int, turn_version: int) -> dict[str, Any]:
     if game.external_to_move != seat or game.turn_version != turn_version:
         return {"begun": False}
     url = game.extra["external"][str(seat)]["url"]
-    begun = askers.run(url, lambda: play_turn(here, game_id, seat, turn_version))
+    begun = askers.run(game.app, url, lambda: play_turn(here, game_id, seat, turn_version))
     if not begun:
         call_house_bot(here, game, seat)
     return {"begun": begun}

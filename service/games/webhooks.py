@@ -9,6 +9,7 @@ to no seat, and its receiver may be anybody.
 The messages follow the Standard Webhooks specification: `type`, `timestamp`, `data`, and the
 headers `webhook-id` (the same for each try), `webhook-timestamp` and `webhook-signature`."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -263,6 +264,8 @@ def due_deliveries(house: House, limit: int = LOG_PAGE) -> list[tuple[str, str]]
 class Letter:
     """A message as it is to be posted."""
 
+    app: str
+    """Whose game it tells of."""
     url: str
     secret: str
     id: str
@@ -277,16 +280,17 @@ def letter_of(house: House, game_id: str, delivery_id: str) -> Letter | None:
     if document is None or document["status"] != "queued":
         house.store.strike(DELIVERIES, _place(game_id, delivery_id))
         return None
-    try:
-        hooks = hooks_of(house, load_game(house, game_id))
-    except GameNotFound:
-        hooks = []
+    app = ""
+    hooks: list[Hook] = []
+    with suppress(GameNotFound):
+        game = load_game(house, game_id)
+        app, hooks = game.app, hooks_of(house, game)
     hook = next((hook for hook in hooks if hook.scope == document["scope"]), None)
     if hook is None:
         _end(house, game_id, document, "failed")
         return None
     body = {"type": document["event"], "timestamp": document["at"], "data": document["data"]}
-    return Letter(hook.url, hook.secret, f"{game_id}.{delivery_id}", body)
+    return Letter(app, hook.url, hook.secret, f"{game_id}.{delivery_id}", body)
 
 
 def note_attempt(

@@ -12,6 +12,7 @@ import orjson
 import pytest
 import redis as redis_py
 
+from service.games.advice import HINT
 from service.games.changing import load_game
 from service.games.hosting import GameOrder, SeatOrder, abandon_game, create_game
 from service.games.house import House
@@ -134,12 +135,12 @@ def test_a_receiver_that_asks_for_it_is_left_alone(
 
 def test_pauses_end_and_are_kept_apart() -> None:
     pauses = webhooks.Pauses()
-    pauses.note("http://one.example/a", time.monotonic() + 60)
-    pauses.note("http://two.example/", time.monotonic() - 1)
+    pauses.note("app", "http://one.example/a", time.monotonic() + 60)
+    pauses.note("app", "http://two.example/", time.monotonic() - 1)
 
-    assert pauses.left_s("http://ONE.example/b") > 0
-    assert pauses.left_s("http://one.example:81/") == 0
-    assert pauses.left_s("http://two.example/") == 0
+    assert pauses.left_s("app", "http://ONE.example/b") > 0
+    assert pauses.left_s("app", "http://one.example:81/") == 0
+    assert pauses.left_s("app", "http://two.example/") == 0
 
 
 def test_an_address_that_is_not_public_gets_nothing(
@@ -196,10 +197,10 @@ def test_threads_take_no_more_than_they_can() -> None:
         done.append(1)
 
     taken = [
-        threads.run("http://one.example/a", slowly),
-        threads.run("http://ONE.example/b", lambda: done.append(2)),
-        threads.run("http://one.example/c", lambda: done.append(3)),
-        threads.run("http://other.example/", lambda: done.append(4)),
+        threads.run("app", "http://one.example/a", slowly),
+        threads.run("app", "http://ONE.example/b", lambda: done.append(2)),
+        threads.run("app", "http://one.example/c", lambda: done.append(3)),
+        threads.run("app", "http://other.example/", lambda: done.append(4)),
     ]
     go_on.set()
     threads.wait()
@@ -211,8 +212,9 @@ def test_threads_take_no_more_than_they_can() -> None:
 def test_a_hint_that_ended_is_told(here: House, redis: redis_py.Redis, receiver: Receiver) -> None:
     """That it is there, not what it says."""
     game_id = hooked_game(here, receiver, events=["hint.finished"])
-    document = {"status": "queued", "game_id": game_id, "seat": 0, "version": 0}
-    jobs.tell_of_hint(here, {"id": "h1", **document, "status": "done"})
+    document = {"status": "done", "game_id": game_id, "seat": 0, "version": 0}
+    here.store.new_task(game_id, HINT, document, 60)
+    jobs.tell_of_hint(here, {"id": "h1", **document})
     deliver(redis)
 
     (message,) = receiver.messages()
