@@ -33,7 +33,7 @@ from service.api.auth import AppKeys
 from service.api.cors import allow_origins
 from service.api.document import make_document
 from service.api.figures import FiguresCollector
-from service.api.limiting import limits_of, show_limits
+from service.api.limiting import KnownTokens, limits_of, show_limits
 from service.api.metrics_port import keep_metrics_apart
 from service.api.observing import Metrics, observe_requests
 from service.api.problem import register_problems
@@ -140,23 +140,25 @@ def create_app(
     app.url_map.strict_slashes = False
     app.url_map.merge_slashes = False
     metrics = Metrics(collector)
+    house = House(
+        store,
+        queue,
+        clock,
+        new_secret,
+        settings.hint_ttl_s,
+        settings.webhook_addresses == "any",
+        review_ttl_s=settings.finished_ttl_s,
+        max_hints=settings.max_hints,
+    )
     app.extensions["persian_rummy"] = Parts(
-        house=House(
-            store,
-            queue,
-            clock,
-            new_secret,
-            settings.hint_ttl_s,
-            settings.webhook_addresses == "any",
-            review_ttl_s=settings.finished_ttl_s,
-            max_hints=settings.max_hints,
-        ),
+        house=house,
         settings=settings,
         keys=keys,
         metrics=metrics,
         figures=figures,
         jobs=Jobs(connect(settings.queue_redis_url, settings.redis_timeout_s)),
         limits=limits,
+        tokens=KnownTokens(house, monotonic),
         bucket_limits=limits_of(settings),
         # Looked up now: gevent may have put its own in place since this module was imported.
         sleep=time.sleep if sleep is None else sleep,

@@ -22,6 +22,7 @@ from service.games.errors import NotAllowed, NotAuthenticated
 from service.sentences import Sentence
 
 LOCAL = AppCaller(LOCAL_APP)
+UNKNOWN = Sentence("That key or token is not known.")
 
 
 class AppKeys(Protocol):
@@ -47,7 +48,7 @@ def identify(request: Request, settings: Settings, keys: AppKeys) -> Caller:
         key = keys.find(hash_secret(credentials))
         if key is not None:
             return AppCaller(key.app, key.scopes, key.is_test, key.key_hash)
-    raise NotAuthenticated(Sentence("That key or token is not known."))
+    raise NotAuthenticated(UNKNOWN)
 
 
 def split_authorization(header: str) -> tuple[str, str]:

@@ -19,10 +19,10 @@ from flask import Request, Response, current_app, g, request
 from flask_smorest import Blueprint
 from marshmallow import Schema
 
-from service.api.auth import LOCAL, AppKeys, check_scope, identify
+from service.api.auth import LOCAL, UNKNOWN, AppKeys, check_scope, identify
 from service.api.document import ANSWER_HEADERS, PATH_FIELDS
 from service.api.forcing import FORCE_HEADER, force_problem
-from service.api.limiting import take_from_bucket
+from service.api.limiting import KnownTokens, take_from_bucket
 from service.api.observing import Metrics
 from service.api.reading import (
     expected_version,
@@ -33,7 +33,8 @@ from service.api.reading import (
 )
 from service.api.schemas.queries import NoQuery
 from service.config import Settings
-from service.games.access import PLAY, Caller
+from service.games.access import PLAY, AppCaller, Caller
+from service.games.errors import NotAuthenticated
 from service.games.house import House
 from service.games.limits import REQUESTS, Limits
 from service.games.ports import RequestKey
@@ -56,6 +57,7 @@ class Parts:
     jobs: Jobs
     """The queues, as operators see them."""
     limits: Limits
+    tokens: KnownTokens
     bucket_limits: Mapping[str, int]
     """Requests a minute by bucket; 0 for no limit."""
     sleep: Callable[[float], None]
@@ -94,6 +96,15 @@ class Call:
     def house(self) -> House:
         """What the use cases are given."""
         return self.parts.house
+
+    def check_key(self) -> None:
+        """Look again at the app's key, for who has waited or goes on to be told: revoking holds at
+        once. A token is looked at with its game.
+
+        Raises NotAuthenticated, StoreUnavailable."""
+        key_hash = self.caller.key_hash if isinstance(self.caller, AppCaller) else ""
+        if key_hash and self.parts.keys.find(key_hash) is None:
+            raise NotAuthenticated(UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +293,7 @@ def _door(
                 force_problem(asked.headers[FORCE_HEADER], caller, statuses)
             limit = found.bucket_limits[bucket]
             if limit:
-                take_from_bucket(found.limits, bucket, caller, limit)
+                take_from_bucket(found.limits, found.tokens, bucket, caller, limit)
         fields = read_query(asked, query) if asked.query_string else no_query
         if size > 1:
             asked.max_content_length = size * found.settings.max_body_bytes

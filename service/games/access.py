@@ -126,6 +126,28 @@ def caller_of_token(token: str) -> SeatCaller:
     return SeatCaller(game_id, hash_secret(token))
 
 
+def seat_of_token(game: Game, caller: SeatCaller) -> int | None:
+    """Return the seat whose token `caller` shows, None for none. All are compared, in a time that
+    does not tell which one it is.
+    """
+    seats = [
+        seat
+        for seat in range(SEATS)
+        if hmac.compare_digest(game.seats[seat].token_hash or "", caller.token_hash)
+    ]
+    return seats[0] if seats else None
+
+
+def holder_of(game: Game, caller: SeatCaller) -> str | None:
+    """Return a name for whom the token was made that `caller` shows: a seat of the game, or those
+    who look on. None for a token that is not one of this game's.
+    """
+    if is_spectator(game, caller):
+        return f"{game.id}-spectators"
+    seat = seat_of_token(game, caller) if caller.game_id == game.id else None
+    return None if seat is None else f"{game.id}-{seat}"
+
+
 def admit(game: Game, caller: Caller) -> int | None:
     """Let `caller` in: return the seat of a token, or None for the game's app.
 
@@ -138,16 +160,12 @@ def admit(game: Game, caller: Caller) -> int | None:
         return None
     if caller.game_id != game.id:
         raise GameNotFound(game.id)
-    seats = [
-        s
-        for s in range(SEATS)
-        if hmac.compare_digest(game.seats[s].token_hash or "", caller.token_hash)
-    ]
+    seat = seat_of_token(game, caller)
     if is_spectator(game, caller):
         raise NotAllowed(Sentence("A spectator only looks on."))
-    if not seats:
+    if seat is None:
         raise NotAuthenticated(Sentence("That token is not valid for this game."))
-    return seats[0]
+    return seat
 
 
 def viewer_for(game: Game, caller: Caller, seat: int | None) -> Viewer:

@@ -22,7 +22,7 @@ from service.games.errors import (
 from service.games.hosting import check_level, check_unfinished
 from service.games.house import House
 from service.games.levels import DEFAULT_LEVEL
-from service.games.limits import account_of, check_quota, note_job
+from service.games.limits import Account, account_of, check_quota, note_job
 from service.games.model import Game, game_from_state
 from service.games.ports import HINT_QUEUE as HINT_QUEUE
 from service.games.ports import RequestKey
@@ -37,6 +37,9 @@ BOT_MOVE_JOB = "workers.jobs.play_bot_move"
 HINT, BOT_MOVE = "hint", "move"
 """Kinds of task; the first letter begins their ids."""
 UNDER_WAY = ("queued", "running")
+MOST_OF_A_GAME = 10_000
+"""Hints, or bot moves, or reviews: more than a game has decisions. Each is kept for a day."""
+NOBODY = Account("")
 QUEUEING_S = 10
 """A task is kept before its job is queued; one without a job after so long has lost it."""
 
@@ -150,17 +153,22 @@ def start_task(
     arguments: dict[str, Any],
     key: RequestKey | None,
     ttl_s: int | None = None,
-    account: str = "",
+    account: Account = NOBODY,
 ) -> Outcome:
     """Keep the task's document, as long as a hint's unless told otherwise, and put its job on the
     queue.
 
-    `account` is the app key to whose quota the job counts (`limits.py`). When it has too many, or
-    the queue does not take it, nothing is kept and the error raised: the same request may be made
-    again, with the same idempotency key."""
+    `account` is whom the job counts to (`limits.py`). When that has too many, or the queue does not
+    take it, nothing is kept and the error raised: the same request may be made again, with the same
+    idempotency key. By its tokens a game has only so many tasks of a kind: raises Conflict."""
     task_id, answer = house.store.new_task(scope, kind, document, ttl_s or house.hint_ttl_s, key)
     if answer is not None:
         return replayed(answer, key)
+    if account.game_id and int(task_id[1:]) > MOST_OF_A_GAME:
+        house.store.drop_task(scope, kind, task_id, key)
+        raise Conflict(
+            Sentence("{count} were asked for in this game, which is enough.", count=MOST_OF_A_GAME)
+        )
     document = {"id": task_id, **document}
     job_arguments = {"scope": scope, "task_id": task_id, **arguments}
     job_id = _job_id(scope, kind, task_id)

@@ -5,7 +5,11 @@ A seat belongs to a person as long as it has a token. A bot may play it meanwhil
 because the app or the owner said so, until one of them takes the seat back, or because the clock
 did, until the owner acts. Each change is an event with a version of its own.
 
-Kept in `Game.extra`: `stand_ins`, by seat, who seated the bot: app, human or clock."""
+An owner may do so only so often: each change is kept in the log and told to whoever is told of the
+game, and a token is not to fill the store nor to flood a webhook.
+
+Kept in `Game.extra`: `stand_ins`, by seat, who seated the bot: app, human or clock; `seat_changes`,
+by seat, how often its owner has changed who plays it or its token."""
 
 from typing import Any
 
@@ -20,6 +24,9 @@ from service.games.model import Game
 from service.games.ports import RequestKey
 from service.games.representation import Viewer, game_to_json
 from service.sentences import Sentence
+
+MOST_CHANGES = 500
+"""Of a seat by the holder of its token; the app may do so as often as it likes."""
 
 
 def _admit_owner(caller: Caller, seat: int) -> Any:
@@ -39,6 +46,23 @@ def _name_of(caller: Caller) -> str:
     return "app" if isinstance(caller, AppCaller) else "human"
 
 
+def _count_change(game: Game, caller: Caller, seat: int) -> None:
+    """Count a change of a seat by its owner; raises Conflict for one too many."""
+    if isinstance(caller, AppCaller):
+        return
+    changes = game.extra.get("seat_changes", {})
+    count = changes.get(str(seat), 0) + 1
+    if count > MOST_CHANGES:
+        raise Conflict(
+            Sentence(
+                "Seat {seat} was handed over or had a new token {count} times, which is enough.",
+                seat=seat,
+                count=MOST_CHANGES,
+            )
+        )
+    game.extra["seat_changes"] = {**changes, str(seat): count}
+
+
 def replace_token(
     house: House, caller: Caller, game_id: str, seat: int, key: RequestKey | None = None
 ) -> Outcome:
@@ -55,6 +79,7 @@ def replace_token(
     def decide(game: Game, _viewer: Viewer) -> Step:
         check_unfinished(game)
         _check_persons(game, seat)
+        _count_change(game, caller, seat)
         token = issue_token(house.new_secret, game.id, game.seats[seat])
         return Step(
             {"type": "token_replaced", "seat": seat, "by": _name_of(caller)},
@@ -95,6 +120,7 @@ def seat_bot(
 
     def decide(game: Game, viewer: Viewer) -> Step:
         check_unfinished(game)
+        _count_change(game, caller, seat)
         holder = game.seats[seat]
         if game.is_persons(seat):
             _stand_in(game, seat, level, _name_of(caller))
@@ -141,6 +167,7 @@ def take_back(
         check_unfinished(game)
         if game.stand_in(seat) is None:
             raise Conflict(Sentence("No bot stands in for the owner of seat {seat}.", seat=seat))
+        _count_change(game, caller, seat)
         game.seats[seat].player, game.seats[seat].level = "human", None
         game.extra["stand_ins"] = {
             other: by for other, by in game.extra["stand_ins"].items() if other != str(seat)

@@ -17,7 +17,7 @@
 | `prs:jobs:KEY` | sorted set of job ids, by s since 1970 | `JOBS_TTL_S` | note, forget jobs |
 | `prs:games:STATUS` | sorted set of games, by when they expire | none: trimmed | note status |
 | `prs:metrics` | hash of counters | none | count |
-| `prs:limit:BUCKET:HASH:MINUTE` | counter of requests | two minutes | take from a bucket |
+| `prs:limit:BUCKET:WHO:MINUTE` | counter of requests | two minutes | take from a bucket |
 
 Each write begins the time to live anew, a cancelling excepted. The fields:
 
@@ -26,6 +26,9 @@ Each write begins the time to live anew, a cancelling excepted. The fields:
 - answers to requests with a key: `f` fingerprint, `b` body, sealed (`sealing.py`), or `i` the id of
   the task that was made and `b` its first document, plain;
 - tasks: `d` document, `s` its status, which holds where the document says otherwise.
+
+WHO is counted is the hash of an app's key, or a game and the seat of it whose token is shown; for
+what is made up there is no counter.
 
 States, bodies and documents are JSON. A scope is a game's id or another text. The part in braces is
 what Redis Cluster places keys by: all keys of one scope lie together, so that one script may touch
