@@ -46,11 +46,11 @@ def stream(call: Call, game_id: str) -> Response:
     `Last-Event-ID` gets what it missed, without gap or repeat and without `game`; one that has got
     `game_finished` should not come again. Each 15 seconds without an event there is a comment. The
     hand and the cards drawn are shown as in `getGame`. The stream may end before the game does:
-    after an hour, when the service restarts, or when the token is replaced."""
+    after an hour, when the service restarts, when the token is replaced or the key revoked."""
     last_seen = call.last_event_id
     if last_seen is None:
         last_seen = call.query.get("last_event_id")
-    follower = Follower(call.caller, game_id, call.query.get("seat"), last_seen)
+    follower = Follower(call.caller, game_id, call.query.get("seat"), last_seen, call.check_key)
     parts, settings = call.parts, call.parts.settings
     first_s = settings.keep_alive_s * random.uniform(0.5, 1)  # noqa: S311 (nothing secret)
     pace = Pace(settings.keep_alive_s, first_s, settings.max_stream_s, parts.sleep, parts.monotonic)

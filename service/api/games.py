@@ -137,7 +137,8 @@ def replayed_header(is_replayed: bool) -> dict[str, str]:
 def list_page(call: Call) -> Response:
     """List the app's games, newest first.
 
-    As one sees them who sees no hand. `next` is the path of the next page, or null."""
+    As one sees them who sees no hand. `next` is the path of the next page, or null; it alone tells
+    whether there are more, for a page may have fewer than `limit`, or none."""
     query = call.query
     before = read_cursor(query["cursor"]) if "cursor" in query else None
     found, following = list_games(
@@ -200,6 +201,7 @@ def read(call: Call, game_id: str) -> Response:
     if since is not None and game["version"] <= since:
         wait_s = min(query.get("wait", 0), call.parts.settings.max_wait_s)
         if wait_s > 0 and call.house.store.wait_for_version(game_id, since, wait_s):
+            call.check_key()
             game = read_game(call.house, call.caller, game_id, seat)
     etag = etag_of(game)
     if "If-None-Match" in call.request.headers and call.request.if_none_match.contains_weak(

@@ -46,6 +46,7 @@ def task_answer(
         wait_s = min(wanted_s, MAX_PREFERRED_WAIT_S, call.parts.settings.max_wait_s)
         headers["Preference-Applied"] = f"wait={wait_s:g}"
         document = _wait_for(call, game_id, kind, document, wait_s)
+        call.check_key()
     return told_answer(document, 200 if document["status"] in FINAL else 202, headers)
 
 

@@ -2,7 +2,9 @@
 
 The stream begins with the whole view, or where the follower left off, and goes on from the log, one
 event a version, so it has no gap and no repeat however often it is taken up again. Who may look is
-asked again at each change of the seats: the stream of a token that was replaced ends there."""
+asked again at each change of the seats: the stream of a token that was replaced ends there. Whether
+an app's key is still one is asked before anything is told.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -48,6 +50,8 @@ class Follower:
     """The seat that an app names."""
     last_seen: int | None = None
     """The version up to which everything is known; None to begin with the whole view."""
+    check_key: Callable[[], None] = lambda: None
+    """Raises NotAuthenticated once the key that he showed is revoked, StoreUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,7 @@ def _follow(
                     continue
                 entries = watch.next(since, min(silence_s, left_s))
                 silence_s = pace.keep_alive_s
+                follower.check_key()
             except Unavailable:
                 yield None
                 pace.sleep(AWAY_S)
