@@ -6,13 +6,17 @@ given twice. Its answers are HTML pages that repeat what was sent; here they are
 
 gunicorn ends a connection whose request line and headers do not come (`keepalive`), but waits for a
 body as long as its client likes. Here a body has to have come after `ProblemWorker.body_s`,
-however its bytes trickle; what reads it then meets a TimeoutError (`service/api/reading.py`).
+however its bytes trickle; what reads it then meets a TimeoutError (`service/api/reading.py`). It
+would wait as long for an answer to be taken: one who asks for a stream and never reads it would
+hold a connection, and what is told on it, for good. After `ProblemWorker.answer_s` he counts as
+gone.
 
 This module knows no other part of the service: it is loaded before gevent has patched the standard
 library."""
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from http import HTTPStatus
@@ -46,14 +50,18 @@ class ProblemWorker(GeventWorker):
 
     body_s = 30.0
     """Seconds in which a body has to have come: the largest, at 17 KB a second."""
+    answer_s = 60.0
+    """Seconds in which each part of an answer has to have been taken, an event of a stream too."""
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> Any:
-        """Answer a request, whose body is waited for so long and no longer."""
+        """Answer a request; neither its body nor the taking of the answer is waited for longer."""
         unreader = req.unreader
         client = unreader.sock
-        unreader.sock = _PunctualSocket(client, time.monotonic() + self.body_s)
+        end_at = time.monotonic() + self.body_s
+        punctual: Any = _PunctualSocket(client, end_at, self.answer_s)
+        unreader.sock = punctual
         try:
-            return super().handle_request(listener_name, req, sock, addr)
+            return super().handle_request(listener_name, req, punctual, addr)
         finally:
             unreader.sock = client
 
@@ -64,11 +72,12 @@ class ProblemWorker(GeventWorker):
 
 
 class _PunctualSocket:
-    """Stands for a client's socket while a body is read from it."""
+    """Stands for a client's socket while a body is read from it and the answer written to it."""
 
-    def __init__(self, client: Any, end_at: float) -> None:
+    def __init__(self, client: Any, end_at: float, answer_s: float) -> None:
         self._client = client
         self._end_at = end_at
+        self._answer_s = answer_s
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -81,6 +90,17 @@ class _PunctualSocket:
         self._client.settimeout(left_s)
         try:
             return bytes(self._client.recv(size))
+        finally:
+            self._client.settimeout(None)
+
+    def sendall(self, part: bytes) -> None:
+        """Send a part of the answer; raises ConnectionResetError when it is not taken in time."""
+        self._client.settimeout(self._answer_s)
+        try:
+            self._client.sendall(part)
+        except TimeoutError:
+            # As of a client that has gone: gunicorn closes the connection and says nothing.
+            raise ConnectionResetError(errno.ECONNRESET, "the answer is not taken") from None
         finally:
             self._client.settimeout(None)
 
