@@ -16,7 +16,9 @@ from service.games.webhooks import due_deliveries, sweep_news
 
 BATCH = 200
 UNREADABLE_S = 60
-"""When a game of another release is looked at again: a process that can read it may come first."""
+"""When a game of another release is looked at again: a process that can read it may come first, and
+must still find it noted.
+"""
 
 
 def sweep_bots(house: House, waiting_s: float) -> list[str]:
@@ -30,8 +32,11 @@ def sweep_bots(house: House, waiting_s: float) -> list[str]:
     for game_id in house.store.waiting_games(until_s, BATCH):
         try:
             game = load_game(house, game_id)
-        except (GameNotFound, UnknownFormat):
+        except GameNotFound:
             house.store.unmark_waiting(game_id, until_s)
+            continue
+        except UnknownFormat:
+            house.store.mark_waiting(game_id, until_s + UNREADABLE_S)
             continue
         seat = game.bot_to_move
         if seat is None:

@@ -330,7 +330,7 @@ def test_the_sweep_says_when_the_queue_is_full_or_the_store_away() -> None:
 
 
 def test_the_sweep_clears_marks_of_games_that_wait_for_nobody() -> None:
-    """Of a change that lost its race, of a game that has expired, of one of another release."""
+    """Of a change that lost its race, of a game that has expired."""
     table = persons_turn()
     table.store.mark_waiting(table.game_id, 1)
     table.store.mark_waiting("expired", 2)

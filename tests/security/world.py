@@ -224,7 +224,7 @@ class World:
         self.tokens = self._tokens(tokens)
         if request.needs:
             self.NEEDS[request.needs](self)
-        self._kept = self._copy()
+        self.settle()
 
     def _copy(self) -> list[dict[str, Any]]:
         """Return all that store and queue hold, but for clocks and locks."""
@@ -237,12 +237,16 @@ class World:
             for part in (self.store, self.queue)
         ]
 
+    def settle(self) -> None:
+        """Take everything as it is now for what it was before anybody asked."""
+        self._kept = self._copy()
+
     def put_back(self) -> None:
         """Make everything as it was before anybody asked."""
         kept, self._kept = self._kept, []
         for part, values in zip((self.store, self.queue), kept, strict=True):
             vars(part).update(values)
-        self._kept = self._copy()
+        self.settle()
 
     def _tokens(self, old: dict[str, str]) -> dict[str, str | None]:
         """Return who shows what; seat 1 has got a new token if it had one."""
