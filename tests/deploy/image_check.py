@@ -268,6 +268,11 @@ def end(process: subprocess.Popen[bytes]) -> int:
     return process.wait(timeout=60)
 
 
+def is_raised(path: Path) -> bool:
+    """Tell whether a file makes whoever runs it its owner."""
+    return path.is_file() and not path.is_symlink() and bool(path.stat().st_mode & 0o6000)
+
+
 def check_files(image: Image) -> Iterator[str]:
     """Check what is in the image and what is not."""
     megabytes = float(re.sub(r"[^0-9.]", "", image.size))
@@ -281,10 +286,27 @@ def check_files(image: Image) -> Iterator[str]:
     yield "user 10001, labels"
     tools = [
         *("gcc", "cc", "ld", "as", "strip", "make", "pip", "pip3", "uv", "curl", "wget", "git"),
-        *("pytest", "valkey-server", "redis-server"),
+        *(
+            "apt",
+            "apt-get",
+            "dpkg",
+            "perl",
+            "su",
+            "mount",
+            "pytest",
+            "valkey-server",
+            "redis-server",
+        ),
     ]
     image.run(["sh", "-c", f"! command -v {' || command -v '.join(tools)}"])
-    yield "no build tool, no installer, no server of Redis"
+    grown = [path for path in image.root.rglob("*") if is_raised(path)]
+    assert not grown, grown
+    yield "no build tool, no installer, no server of Redis, nothing that runs as its owner"
+    missing = image.run(["sh", "-c", LIBRARIES]).split("\n")
+    assert [each for each in missing if each and "_dbm." not in each] == [], missing
+    assert "ca-certificates" in (image.root / "var/lib/dpkg/status").read_text()
+    yield "every library is there, and the list of packages"
+    yield f"{image.run(['python', '-c', AUTHORITIES]).strip()} public authorities are trusted"
     packages = image.root.glob("opt/**/*.py")
     cached = {
         path.parent.parent / f"{path.name.split('.')[0]}.py"
@@ -307,6 +329,19 @@ def check_files(image: Image) -> Iterator[str]:
     yield "nothing to write to but /tmp and /dev/shm"
 
 
+LIBRARIES = """
+for file in $(find /usr /opt -type f -name '*.so*') $(find /usr/bin -type f); do
+  if ldd "$file" 2> /dev/null | grep -q 'not found'; then echo "$file"; fi
+done
+"""
+AUTHORITIES = """
+import ssl
+from pathlib import Path
+places = ssl.get_default_verify_paths()
+named = list(Path(places.capath).glob("*.0"))
+assert len(named) > 100, places
+print(len(named))
+"""
 WARM = """
 import os, time
 from workers.warmup import choose_cache, warm_up

@@ -59,31 +59,43 @@ def test_hadolint_finds_nothing():
     assert "" == done.stdout + done.stderr
 
 
-def test_two_stages_and_the_last_only_copies():
-    """What builds stays behind."""
-    build, final = stages()
+def test_the_image_is_copied_from_stages_that_stay_behind():
+    """Parts and system are made apart; the last stage begins empty and runs nothing."""
+    build, system, final = stages()
 
-    copies = [rest for word, rest in final if word == "COPY"]
-    assert copies
-    assert all(rest.startswith("--from=build ") for rest in copies)
     assert only(build, "FROM").endswith(" AS build")
-    installed = " ".join(rest for word, rest in final if word == "RUN")
+    assert only(system, "FROM").endswith(" AS system")
+    assert "scratch" == only(final, "FROM")
+    assert not any(word == "RUN" for word, _ in final)
+    copies = [rest.partition(" ")[0] for word, rest in final if word == "COPY"]
+    assert ["--from=system", *["--from=build"] * 3] == copies
+    installed = " ".join(rest for word, rest in system if word == "RUN")
     assert re.search(
         r"install --yes --no-install-recommends ca-certificates python3 tini +&&", installed
     )
     assert "pip" not in installed
 
 
+def test_the_system_is_left_without_what_changes_it():
+    """No installer, nothing that runs as root whoever starts it; but what Python's TLS looks up."""
+    (removal,) = [rest for word, rest in stages()[1] if word == "RUN" and "--purge" in rest]
+    removed = set(removal.partition("&& rm")[0].split())
+
+    assert {"apt", "login", "mount", "passwd", "perl-base", "util-linux"} <= removed
+    assert not {"ca-certificates", "openssl", "libffi8", "libssl3", "libstdc++6"} & removed
+    assert "/usr/bin/dpkg*" in removal
+
+
 def test_the_parts_are_a_layer_of_their_own():
     """Installed before the code is there, so a change of the code installs nothing."""
-    build, final = stages()
+    build, _, final = stages()
     words = [f"{word} {rest}" for word, rest in build]
     (install,) = [at for at, text in enumerate(words) if "--requirement /build/runtime.txt" in text]
     (code,) = [at for at, text in enumerate(words) if text.startswith("COPY service ")]
 
     assert install < code
     copies = [rest.split()[1] for word, rest in final if word == "COPY"]
-    assert ["/opt/venv", "/opt/kernels", "/opt/persian-rummy"] == copies
+    assert ["/", "/opt/venv", "/opt/kernels", "/opt/persian-rummy"] == copies
 
 
 def test_parts_are_pinned_hashed_and_of_the_service_only():
@@ -183,7 +195,7 @@ def test_the_health_check_asks_the_api():
 
 def test_the_kernels_are_looked_for_where_they_were_made():
     """And for the same processor: numba has both in its keys."""
-    build, final = stages()
+    build, _, final = stages()
     (warm,) = [rest for word, rest in build if word == "RUN" and "workers warm" in rest]
     variables = dict(
         each.split("=", 1) for word, rest in final if word == "ENV" for each in shlex.split(rest)
