@@ -6,8 +6,7 @@ from service.rules.deal import OVER, play
 from service.rules.view import view_deal
 from tests.workers.search.positions import positions
 from workers.bots.players import GREEDY_WEIGHTS, RuleOfThumbBot
-from workers.search.moves import MAX_MOVES
-from workers.search.playout import DEFAULT_WEIGHTS, W_NOISE, play_out, play_out_randomly
+from workers.search.playout import DEFAULT_WEIGHTS, W_NOISE, play_out
 from workers.search.rng import new_rng
 from workers.search.world import margin_of, world_of_deal
 
@@ -40,12 +39,3 @@ def test_noise_changes_playouts_and_their_seed_repeats_them():
 
     assert margins[0] == margins[3]
     assert len(set(margins)) > 1
-
-
-def test_random_playouts_end():
-    for deal in positions(30):
-        worlds = world_of_deal(deal)
-
-        play_out_randomly(worlds[0], np.zeros(MAX_MOVES, np.int64), new_rng("end"))
-
-        assert worlds[0].phase == OVER
