@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from service.config import Settings
+from service.games.advice import HINT, MOST_OF_A_GAME
 from service.games.hosting import MOST_LOOKED_AT
 from service.games.limits import LEAST_SHARE, PARTS_OF_QUOTA
 from service.games.model import game_to_state
@@ -144,6 +145,23 @@ def test_tokens_of_one_game_have_a_part_of_their_keys_quota() -> None:
         )
 
     assert statuses == [[202] * share + [429]] * 2 + [[202] * (share + 1)]
+
+
+def test_tokens_ask_for_so_many_hints_of_a_game_and_no_more() -> None:
+    """Each is kept for a day; the next one leaves nothing. The app goes on."""
+    store = MemoryStore()
+    api = keyed(store)
+    made = api.post("/games", {"seats": FOUR_PEOPLE}, token=KEY).json
+    turn, game_id = made["game"]["deal"]["turn"], made["game"]["id"]
+    for _ in range(MOST_OF_A_GAME):
+        store.new_task(game_id, HINT, {"status": "done"}, 60)
+    path, token = f"/games/{game_id}/hints", made["seat_tokens"][str(turn)]
+    headers = {"Idempotency-Key": "one-too-many"}
+    refused = [api.post(path, {}, token=token, headers=headers) for _ in range(2)]
+
+    assert [answer.status for answer in refused] == [409, 409]
+    assert store.load_task(game_id, HINT, f"h{MOST_OF_A_GAME + 1}") is None
+    assert api.post(path, {"seat": turn}, token=KEY).status == 202
 
 
 def test_an_owner_changes_a_seat_so_often_and_no_more() -> None:
