@@ -46,7 +46,16 @@ from workers.quality import (
     write_suite,
 )
 from workers.search.value_net import WEIGHTS_FILE
-from workers.value_learning import TO_THE_END, fit_net, horizon_errors, new_states, save_net
+from workers.value_learning import (
+    REFINING_EPOCHS,
+    TO_THE_END,
+    fit_net,
+    horizon_errors,
+    new_states,
+    refine_net,
+    save_net,
+    states_of_deal,
+)
 
 T = TypeVar("T")
 
@@ -326,18 +335,38 @@ def draw_calibration(found: list[Calibration], path: Path) -> None:
 
 
 def show_value_learning(
-    count: int, playouts: int, hidden: int, epochs: int, write: bool, seed: str
+    count: int,
+    playouts: int,
+    hidden: int,
+    epochs: int,
+    deals: int,
+    write: bool,
+    processes: int,
+    seed: str,
 ) -> None:
-    """Make states, fit a net, print how good it is after each epoch, and write it if asked to."""
+    """Make states, fit a net, refine it with deals of strong play, print how good it is after each
+    epoch, and write it if asked to.
+    """
     states = new_states(count, playouts, seed)
-    fit = None
+    weights: dict[str, np.ndarray] = {}
     for epoch, fit in fit_net(states, hidden, epochs, seed=1):
+        weights = fit.weights
         click.echo(
             f"epoch {epoch}: explains {fit.explained:.1%} of the variance of {count:,} states,"
             f" misses one by {fit.error:.1f} of {fit.spread:.1f} points"
         )
-    if write and fit is not None:
-        save_net(fit.weights)
+    if deals:
+        work = [(number, seed) for number in range(deals)]
+        played = _in_processes("strong play", states_of_deal, work, processes)
+        inputs, targets = (np.concatenate(parts) for parts in zip(*played, strict=True))
+        refining = refine_net(weights, inputs, targets, REFINING_EPOCHS)
+        for epoch, weights, before, now in refining:  # noqa: B007 - the last is written
+            click.echo(
+                f"epoch {epoch} of {len(targets):,} states from {deals:,} deals of strong play: "
+                f"mean squared error {now:,.0f}, {now - before:+,.0f}, of {targets.var():,.0f}"
+            )
+    if write:
+        save_net(weights)
         click.echo(f"written to {WEIGHTS_FILE}")
 
 

@@ -173,15 +173,26 @@ def regret(players: tuple[str, ...], suite: Path, processes: int) -> None:
 @click.option("--playouts", default=3, show_default=True, help="To the end of the deal, a state.")
 @click.option("--hidden", default=48, show_default=True, help="Units of the hidden layer.")
 @click.option("--epochs", default=15, show_default=True, help="Times to go through the states.")
+@click.option("--deals", default=12_000, show_default=True, help="Deals of strong play, then.")
 @click.option("--write/--no-write", default=False, help="Write the net that the search uses.")
+@_processes
 @_seed
 def learn_value(
-    states: int, playouts: int, hidden: int, epochs: int, write: bool, seed: str
+    states: int,
+    playouts: int,
+    hidden: int,
+    epochs: int,
+    deals: int,
+    write: bool,
+    processes: int,
+    seed: str,
 ) -> None:
-    """Learn what the rest of a deal is worth, from playouts: some minutes, 2 GB."""
+    """Learn what the rest of a deal is worth: from playouts, some minutes and 2 GB, then from deals
+    that a search plays with itself, five a second and core.
+    """
     from workers.arena_shows import show_value_learning
 
-    show_value_learning(states, playouts, hidden, epochs, write, seed)
+    show_value_learning(states, playouts, hidden, epochs, deals, write, processes, seed)
 
 
 @arena.command()

@@ -1,9 +1,14 @@
-"""Learning what the rest of a deal is worth: the data, the fit and the figures that say how good it
-is (`workers/search/value_net.py` uses the result).
+"""Learning what the rest of a deal is worth: the data, the fits and the figures that say how good
+they are (`workers/search/value_net.py` uses the result).
 
-The data are made here: deals played by the rules of thumb to a turn chosen by chance, and from
-there several times to the end. The average of the ends is the target. The fit is plain: squared
-error, one hidden layer, Adam (Kingma and Ba, ICLR 2015). Both take minutes on one core."""
+Two stages, since playouts are cheap and good play is not. First, states from deals played by the
+rules of thumb to a turn chosen by chance, and from there several times to the end; the average of
+the ends is the target. That has little noise, but tells what a hand is worth to players who play by
+rules of thumb. Then the fit goes on with deals that a search has played with itself, one end each:
+few and noisy, but what strong players make of a hand. High loose cards, for one, are worth more to
+them, and many low ones less.
+
+The fit is plain: squared error, one hidden layer, Adam (Kingma and Ba, ICLR 2015)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,14 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from service.rules.deal import OVER
-from service.rules.view import SeatView
+from service.rules.deal import DRAW, OVER, deal_cards, play
+from service.rules.shuffle import shuffled_deck
+from service.rules.view import SeatView, view_deal
+from workers.bots.players import RandomBot, SearchBot
 from workers.learning import deal_world
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
 from workers.search.playout import DEFAULT_WEIGHTS, play_out, play_turn, play_turns
 from workers.search.rng import below, new_rng
+from workers.search.search import SearchSettings
 from workers.search.value_net import (
     FEATURE_COUNT,
     POINTS_A_UNIT,
@@ -27,13 +35,26 @@ from workers.search.value_net import (
     net_value,
     write_features,
 )
-from workers.search.world import copy_world, margin_of, new_worlds, template_of_view
+from workers.search.world import (
+    copy_world,
+    margin_of,
+    new_worlds,
+    template_of_view,
+    world_of_deal,
+)
 
 LATEST_TURN = 36
 """Deals seldom last longer."""
 TEST_SHARE = 0.1
 BATCH = 512
 LEARNING_RATE = 2e-3
+REFINING_RATE = 3e-4
+"""Of the second stage, which shall not forget the first."""
+REFINING_EPOCHS = 12
+TEACHER = SearchBot(400, SearchSettings(horizon=4))
+"""Who plays the deals of the second stage: quick, and 50 points a deal above the rules of thumb."""
+STRAY_SHARE = 0.02
+"""Of its moves are random, so that there is something to learn from positions it would avoid."""
 MOMENT_DECAYS = 0.9, 0.999
 
 
@@ -96,6 +117,31 @@ def new_states(count: int, playouts: int, seed: str) -> States:
     return states
 
 
+def states_of_deal(number: int, seed: str) -> tuple[np.ndarray, np.ndarray]:
+    """Let the teacher play deal `number`; return its starts of turns: inputs (turns, FEATURE_COUNT)
+    and what the rest of the deal brought the team to move, points, (turns,).
+    """
+    deal = deal_cards(shuffled_deck(f"{seed}-{number}", "deal-1"), number % 4)
+    stray = new_rng("stray", seed, number)
+    rows: list[np.ndarray] = []
+    signs: list[int] = []
+    laid: list[int] = []
+    step = 0
+    while deal.phase != OVER:
+        if deal.phase == DRAW:
+            rows.append(np.zeros(FEATURE_COUNT))
+            write_features(world_of_deal(deal)[0], rows[-1])
+            signs.append(1 if deal.turn % 2 == 0 else -1)
+            laid.append(deal.laid[0] - deal.laid[1])
+        is_stray = below(stray, 1_000) < 1_000 * STRAY_SHARE
+        player = RandomBot() if is_stray else TEACHER
+        action = player.decide(view_deal(deal, deal.turn), f"{seed}/{number}/{step}").action
+        play(deal, deal.turn, action)
+        step += 1
+    margin = int(margin_of(world_of_deal(deal)[0]))
+    return np.array(rows), np.array(signs) * (margin - np.array(laid))
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A net and how well it does on states not used for it."""
@@ -117,25 +163,77 @@ def predict(weights: dict[str, np.ndarray], inputs: np.ndarray) -> np.ndarray:
     return values
 
 
+Scale = tuple[np.ndarray, np.ndarray]
+"""Mean and standard deviation of each input, (FEATURE_COUNT,)."""
+
+
+def _scale_of(inputs: np.ndarray) -> Scale:
+    """Return what standardizes the inputs; those that never change are left as they are."""
+    mean, spread = inputs.mean(0), inputs.std(0)
+    fixed = spread == 0
+    mean[fixed], spread[fixed] = 0, 1
+    return mean, spread
+
+
 def fit_net(states: States, hidden: int, epochs: int, seed: int) -> Iterator[tuple[int, Fit]]:
     """Fit a net; yield the epoch, from 1, with the net as it is then."""
     train = int(len(states.targets) * (1 - TEST_SHARE))
-    mean, spread = states.inputs[:train].mean(0), states.inputs[:train].std(0)
-    fixed = spread == 0
-    mean[fixed], spread[fixed] = 0, 1
-    inputs = ((states.inputs[:train] - mean) / spread).astype(np.float32)
-    targets = (states.targets[:train] / POINTS_A_UNIT).astype(np.float32)
-    rng = np.random.default_rng(seed)
-    parameters = _first_parameters(rng, inputs.shape[1], hidden)
+    scale = _scale_of(states.inputs[:train])
+    parameters = _first_parameters(np.random.default_rng(seed), FEATURE_COUNT, hidden)
+    fitting = _fitting(
+        parameters, states.inputs[:train], states.targets[:train], scale, epochs, LEARNING_RATE
+    )
+    for epoch, weights in fitting:
+        yield epoch, _judged(weights, states, train)
+
+
+def refine_net(
+    weights: dict[str, np.ndarray], inputs: np.ndarray, targets: np.ndarray, epochs: int
+) -> Iterator[tuple[int, dict[str, np.ndarray], float, float]]:
+    """Go on fitting a net with the states of whole deals, in the deals' order; yield the epoch,
+    from 1, the net as it is then, and the mean squared errors on the last deals, which are not
+    learnt from, before all and now, points squared.
+    """
+    train = int(len(targets) * (1 - TEST_SHARE))
+    scale = _scale_of(inputs[:train])
+    before = _squared_error(weights, inputs[train:], targets[train:])
+    fitting = _fitting(
+        _unfolded(weights, *scale), inputs[:train], targets[:train], scale, epochs, REFINING_RATE
+    )
+    for epoch, refined in fitting:
+        yield epoch, refined, before, _squared_error(refined, inputs[train:], targets[train:])
+
+
+def _squared_error(
+    weights: dict[str, np.ndarray], inputs: np.ndarray, targets: np.ndarray
+) -> float:
+    return float(np.mean((predict(weights, inputs) - targets) ** 2))
+
+
+def _fitting(
+    parameters: list[np.ndarray],
+    inputs: np.ndarray,
+    targets: np.ndarray,
+    scale: Scale,
+    epochs: int,
+    first_rate: float,
+) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+    """Fit `parameters`, for standardized inputs, in place; yield the epoch, from 1, with the
+    weights as they are then.
+    """
+    mean, spread = scale
+    standard = ((inputs - mean) / spread).astype(np.float32)
+    units = (targets / POINTS_A_UNIT).astype(np.float32)
+    rng = np.random.default_rng(len(targets))
     moments = [(np.zeros_like(p), np.zeros_like(p)) for p in parameters]
     step = 0
     for epoch in range(epochs):
-        rate = LEARNING_RATE * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
-        for rows in np.array_split(rng.permutation(train), max(train // BATCH, 1)):
+        rate = first_rate * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
+        for rows in np.array_split(rng.permutation(len(units)), max(len(units) // BATCH, 1)):
             step += 1
-            gradients = _gradients(parameters, inputs[rows], targets[rows])
+            gradients = _gradients(parameters, standard[rows], units[rows])
             _adam_step(parameters, gradients, moments, rate, step)
-        yield epoch + 1, _judged(_folded(parameters, mean, spread), states, train)
+        yield epoch + 1, _folded(parameters, mean, spread)
 
 
 def _first_parameters(rng: np.random.Generator, inputs: int, hidden: int) -> list[np.ndarray]:
@@ -180,6 +278,14 @@ def _folded(
     raw = w1 / spread[:, None]
     folded = {"w1": raw, "b1": b1 - mean @ raw, "w2": w2, "b2": b2}
     return {name: values.astype(np.float32) for name, values in folded.items()}
+
+
+def _unfolded(
+    weights: dict[str, np.ndarray], mean: np.ndarray, spread: np.ndarray
+) -> list[np.ndarray]:
+    """Return the parameters for standardized inputs: the inverse of `_folded`."""
+    w1, b1 = weights["w1"] * spread[:, None], weights["b1"] + mean @ weights["w1"]
+    return [p.astype(np.float32) for p in (w1, b1, weights["w2"], weights["b2"])]
 
 
 def _judged(weights: dict[str, np.ndarray], states: States, train: int) -> Fit:

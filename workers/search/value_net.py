@@ -6,7 +6,8 @@ after some turns, and a small net says what the rest is worth on average. It loo
 all four hands included, since every world of a search is a guess anyway; it does not look at the
 order of the stock, which nobody influences.
 
-One hidden layer (rectified linear), fitted to the ends of playouts (`workers/value_learning.py`).
+One hidden layer (rectified linear), fitted to the ends of playouts and then to those of deals that
+the search played with itself (`workers/value_learning.py`).
 Sums run over the inputs in order for all hidden units side by side: the compiler may use vector
 instructions and still round as the interpreter does, so that every machine has the same values.
 
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from service.rules._jit import lowest_card, popcount
-from service.rules.cards import RANK_MASKS, SUIT_SIZE, higher, lower, rank_of
+from service.rules.cards import ALL_CARDS, RANK_MASKS, SUIT_SIZE, higher, lower, rank_of
 from service.rules.deal import pile_from
 from service.rules.melds import cards_to_table
 from service.rules.score import points
@@ -32,7 +33,6 @@ POINTS_A_UNIT = 100.0
 """The net's output is in hundreds of points."""
 _ONE_SUIT = (1 << SUIT_SIZE) - 1
 _JOKERS = RANK_MASKS[13]
-_ALL_CARDS = (1 << 56) - 1
 
 Net = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Weights of the hidden layer (FEATURE_COUNT, hidden), its biases (hidden,), weights of the output
@@ -107,7 +107,7 @@ def write_features(world, x):
     pile = pile_from(world, 0)
     top = 1 << world.pile[world.pile_count - 1] if world.pile_count > 0 else 0
     table = world.table_sets | world.table_runs
-    stock = _ALL_CARDS & ~(pile | table)
+    stock = ALL_CARDS & ~(pile | table)
     for seat in range(4):
         stock &= ~world.hands[seat]
     for offset in range(4):

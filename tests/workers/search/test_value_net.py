@@ -27,7 +27,9 @@ from workers.value_learning import (
     horizon_errors,
     new_states,
     predict,
+    refine_net,
     save_net,
+    states_of_deal,
 )
 
 
@@ -165,3 +167,27 @@ def test_asked_early_the_net_is_less_exact_and_less_noisy() -> None:
     assert errors[0] > errors[1]
     assert errors[2] == 0
     assert variances[0] < variances[1] < variances[2]
+
+
+def test_deals_of_strong_play_are_told_from_the_team_to_move() -> None:
+    """What is left to win at each start of a turn, and in the end what was won."""
+    inputs, gains = states_of_deal(3, "strong")
+    again, gains_again = states_of_deal(3, "strong")
+
+    assert inputs.shape == (len(gains), FEATURE_COUNT)
+    assert len(gains) >= 4
+    assert (inputs == again).all()
+    assert (gains == gains_again).all()
+    assert gains[0] == -gains[1]
+
+
+def test_refining_goes_on_from_the_net_it_is_given() -> None:
+    """With targets that are off by what an input says, it learns just that."""
+    states = new_states(8_000, 2, "refining")
+    *_, (_epoch, fit) = fit_net(states, 16, 2, seed=1)
+    off = predict(fit.weights, states.inputs) + 60 * states.inputs[:, 0]
+
+    *_, (epoch, _weights, before, now) = refine_net(fit.weights, states.inputs, off, 8)
+
+    assert epoch == 8
+    assert now < before / 2
