@@ -110,16 +110,17 @@ class Settings:
     """Seconds that the review of one game may take; 1 to 86,400."""
 
     actions_per_minute: int = 3000
-    """Actions that one key or token may post a minute; 0: no limit. The local app has none."""
+    """Actions that one key or seat may post a minute; 0: no limit. The local app has none."""
 
     hints_per_minute: int = 300
     """Hints, bot moves, positions and reviews that one may ask for a minute; 0: no limit."""
 
     requests_per_minute: int = 12_000
-    """All other requests of one key or token a minute; 0: no limit."""
+    """All other requests of one key or seat a minute; 0: no limit."""
 
     max_hints: int = 100
-    """Hints, bot moves and reviews of one key that may be queued or running; 0: no limit."""
+    """Hints, bot moves and reviews of one key that may be queued or running, a tenth of them by the
+    tokens of one game; 0: no limit."""
 
     log_level: LogLevel = "info"
     """The least important lines that are written: ``debug``, ``info``, ``warning``, ``error``."""
