@@ -6,9 +6,11 @@ and a span costs a look at a variable. The library's other variables (`OTEL_TRAC
 as OTLP in JSON over HTTP, in the background; what the collector does not take is lost.
 
 A job takes its trace along in its `meta`, as the W3C's `traceparent`, beside the request's id. A
-bot's job calls the next bot, whose job is its child: a trace tells of a person's action and of
-all that bots did until a person was to move again. Of a request's headers `traceparent` alone is
-read: `tracestate` and `baggage` are free text of callers, which would be carried on.
+bot's job calls the next bot, whose job is its child: a trace tells of a person's action and of all
+that bots did until a person was to move again. What a webhook is told is of the trace of what
+happened; when it is tried again, hours later, its own trace points to that one (`link`). Of a
+request's headers `traceparent` alone is read: `tracestate` and `baggage` are free text of callers,
+which would be carried on.
 
 Spans tell what lines of the log tell: method, route and status, queue and job, level and
 iterations, with tokens shortened as there. They are made by hand here, and for Redis in
@@ -97,21 +99,38 @@ class _Tracing:
         return self._current().is_recording()
 
     def begin(
-        self, name: str, kind: Kind, attributes: Attributes, carried: Mapping[str, str] | None
+        self,
+        name: str,
+        kind: Kind,
+        attributes: Attributes,
+        carried: Mapping[str, str] | None,
+        link: Mapping[str, str] | None,
     ) -> Span:
         """Begin a span, a child of the current one, or of what `carried` names where given."""
-        from opentelemetry.context import Context
+        from opentelemetry.trace import Link, get_current_span
 
-        parent = None
-        if carried is not None:
-            # A job's meta is whatever somebody wrote there.
-            traceparent = {TRACEPARENT: str(carried.get(TRACEPARENT))}
-            parent = self._propagator.extract(traceparent, Context())
+        parent = None if carried is None else self._named(carried)
+        linked = get_current_span(None if link is None else self._named(link)).get_span_context()
+        own = get_current_span(parent).get_span_context()
+        # To its own trace it belongs without one.
+        is_other = link is not None and linked.is_valid and linked.trace_id != own.trace_id
         return Span(
             self._tracer.start_span(
-                name, parent, kind=self._kinds[kind.upper()], attributes=_redacted(attributes)
+                name,
+                parent,
+                kind=self._kinds[kind.upper()],
+                attributes=_redacted(attributes),
+                links=[Link(linked)] if is_other else [],
             )
         )
+
+    def _named(self, carried: Mapping[str, str]) -> Context:
+        """Return a context with the span that `carried` names, if it names one."""
+        from opentelemetry.context import Context
+
+        # A job's meta is whatever somebody wrote there.
+        traceparent = {TRACEPARENT: str(carried.get(TRACEPARENT))}
+        return self._propagator.extract(traceparent, Context())
 
     def carry(self) -> dict[str, str]:
         """Return what names the current span elsewhere."""
@@ -191,14 +210,17 @@ def begin_span(
     kind: Kind = "internal",
     attributes: Attributes | None = None,
     carried: Mapping[str, str] | None = None,
+    link: Mapping[str, str] | None = None,
 ) -> Span | None:
     """Begin a span, which the caller ends, in the same thread or greenlet; None where tracing is
     off.
 
     It is a child of the current span; where `carried` is given, of the one that this names, and of
-    none if it names none.
+    none if it names none. The span that `link` names is pointed to, where it is of another trace.
     """
-    return None if _tracing is None else _tracing.begin(name, kind, attributes or {}, carried)
+    if _tracing is None:
+        return None
+    return _tracing.begin(name, kind, attributes or {}, carried, link)
 
 
 def begin_inner_span(name: str, kind: Kind = "internal") -> Span | None:
@@ -218,9 +240,10 @@ def span(
     kind: Kind = "internal",
     attributes: Attributes | None = None,
     carried: Mapping[str, str] | None = None,
+    link: Mapping[str, str] | None = None,
 ) -> Iterator[Span | None]:
     """Span what is done inside, as `begin_span` does; what is raised marks it as failed."""
-    begun = begin_span(name, kind, attributes, carried)
+    begun = begin_span(name, kind, attributes, carried, link)
     if begun is None:
         yield None
         return

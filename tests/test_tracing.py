@@ -19,11 +19,14 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from rq import Queue
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 
 from service import tracing
 from service.app import create_app
 from service.config import Settings
 from service.games.house import House
+from service.games.sweeping import sweep_webhooks
 from service.jobqueue import RqQueue
 from service.logs import configure_logs
 from service.store.connecting import connect
@@ -36,6 +39,8 @@ from tests.workers.conftest import here as here
 from tests.workers.conftest import warm_kernels as warm_kernels
 from tests.workers.test_main import quiet_logs as quiet_logs
 from tests.workers.test_main import work_off
+from workers import webhooks
+from workers.house import house
 
 ROOT = Path(__file__).resolve().parents[1]
 CARD = re.compile(r"(?<![A-Za-z0-9])([2-9TJQKA][SHDC]|X[1-4])(?![A-Za-z0-9])")
@@ -170,6 +175,54 @@ def test_what_redis_is_asked_for_an_action_is_told(
     text = "\n".join(span.to_json() for span in asked)
     assert "prs:" not in text
     assert table.id not in text
+
+
+def test_what_a_webhook_is_told_is_of_the_trace_of_what_happened(
+    spans: InMemorySpanExporter,
+    redis: redis_py.Redis,
+    redis_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In another thread, and told there in the log too; tried again, it points to that trace. The
+    receiver is not told of it, nor the trace of the receiver.
+    """
+    monkeypatch.setenv("PERSIAN_RUMMY_WEBHOOK_ADDRESSES", "any")
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    house.cache_clear()
+    settings = Settings(redis_url=redis_url, queue_redis_url=redis_url, webhook_addresses="any")
+    with receiving() as receiver, capture_logs(processors=[merge_contextvars]) as lines:
+        receiver.answer = lambda _posted: (500, {}, b"")
+        hook = {"url": receiver.url("/canary"), "events": ["game.finished"]}
+        table = Table(ApiClient(create_app(settings)), webhook=hook)
+        work_off(redis, "webhooks")
+        table.api.delete(table.path)
+        work_off(redis, "webhooks")
+        webhooks.wait_for_threads()
+        receiver.answer = lambda _posted: (204, {}, b"")
+        house().store.note_due("deliveries", f"{table.id}/d1", 1.0)
+        sweep_webhooks(house())
+        work_off(redis, "webhooks")
+        webhooks.wait_for_threads()
+    house.cache_clear()
+
+    (abandoned,) = named(spans, "DELETE /games/{game_id}")
+    first, again = named(spans, "POST")
+    threads = {id_of(span): span for span in named(spans, "post")}
+    jobs = {id_of(span): span for span in named(spans, "process webhooks")}
+    began = [jobs[parent_of(threads[parent_of(span)])] for span in (first, again)]
+    assert traces_of(abandoned) == traces_of(began[0], first)
+    assert () == first.links
+    assert traces_of(began[1]) == traces_of(again) != traces_of(first)
+    (link,) = again.links
+    assert {link.context.trace_id} == traces_of(abandoned)
+    assert [500, 204] == [span.attributes["http.response.status_code"] for span in (first, again)]
+    assert [False, True] == [span.status.is_unset for span in (first, again)]
+    told = [line["trace_id"] for line in lines if line["event"] == "delivery_tried"]
+    assert told == [f"{trace_id:032x}" for span in (first, again) for trace_id in traces_of(span)]
+    assert all("traceparent" not in posted.headers for posted in receiver.got)
+    text = "".join(span.to_json() for span in spans.get_finished_spans())
+    assert "canary" not in text
+    assert str(receiver.port) not in text
 
 
 def test_what_redis_is_asked_outside_of_a_request_or_job_is_not_told(

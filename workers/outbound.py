@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ from standardwebhooks import Webhook
 from service import __version__
 from service.games.addresses import check_target, is_public
 from service.games.errors import InvalidRequest
+from service.tracing import span
 
 CONNECT_S = 3.0
 READ_S = 5.0
@@ -132,16 +133,25 @@ def post(
     read_s: float = READ_S,
     resolve: Resolve = resolve,
     tls: ssl.SSLContext | None = None,
+    link: Mapping[str, str] | None = None,
 ) -> Reply:
     """Post a signed message and return the answer, whatever its status; raises NotReached.
 
-    The certificate must be of the host that `url` names, not of the address connected to."""
+    The certificate must be of the host that `url` names, not of the address connected to. Its span
+    points to the trace that `link` names; where it is posted to is not told, nor is the trace told
+    to who is there."""
     deadline = time.monotonic() + total_s
-    target = find_target(url, any_address=any_address, resolve=resolve)
-    body = orjson.dumps(message).decode()
-    headers = signed_headers(secret, message_id, body, at_s)
-    with _Line(deadline, read_s, tls or trusted()) as line:
-        return line.send(target, headers, body, at_s)
+    with span("POST", "client", {"http.request.method": "POST"}, link=link) as traced:
+        target = find_target(url, any_address=any_address, resolve=resolve)
+        body = orjson.dumps(message).decode()
+        headers = signed_headers(secret, message_id, body, at_s)
+        with _Line(deadline, read_s, tls or trusted()) as line:
+            reply = line.send(target, headers, body, at_s)
+        if traced is not None:
+            traced.tell({"http.response.status_code": reply.status})
+            if reply.status >= 400:
+                traced.fail(str(reply.status))
+    return reply
 
 
 class _Line:

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
+from structlog.contextvars import bound_contextvars
 
 from service.games import webhooks
 from service.games.advice import HINT, UNDER_WAY
@@ -33,6 +34,7 @@ from service.logs import get_logger
 from service.rules.cards import UnknownCard
 from service.rules.deal import Action
 from service.rules.notation import BadNotation, action_from_json
+from service.tracing import carry, span
 from workers.house import house
 from workers.outbound import NotReached, post
 
@@ -74,6 +76,20 @@ def _receiver_of(app: str, url: str) -> Receiver:
     return app, urlsplit(url).netloc.lower()
 
 
+def _in_trace(work: Work) -> Work:
+    """Return `work` as a part of the trace in hand, in whatever thread it is done."""
+    carried = carry()
+
+    def traced() -> None:
+        with (
+            span("post", carried=carried) as begun,
+            bound_contextvars(**({} if begun is None else {"trace_id": begun.trace_id})),
+        ):
+            work()
+
+    return traced if carried else work
+
+
 class Threads:
     """Threads that post, with no more than some at a time for each receiver, half of them for each
     app; a few more wait.
@@ -96,6 +112,7 @@ class Threads:
         waits for that receiver, or all threads are busy, or half of them with this app's work.
         """
         receiver = _receiver_of(app, url)
+        work = _in_trace(work)
         with self._lock:
             if self._busy[receiver] >= self._at_once:
                 waiting = self._waiting.setdefault(receiver, deque())
@@ -252,6 +269,7 @@ def attempt(here: House, game_id: str, delivery_id: str, letter: webhooks.Letter
             letter.body,
             any_address=here.posts_anywhere,
             at_s=here.clock(),
+            link=letter.trace,
         )
         status, retry_after_s = reply.status, reply.retry_after_s
     except NotReached as error:

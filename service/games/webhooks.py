@@ -32,6 +32,7 @@ from service.games.representation import Viewer, event_to_json, game_to_json
 from service.rules.deal import SEATS
 from service.rules.match import dealer_of
 from service.sentences import Sentence
+from service.tracing import TRACEPARENT, carry
 
 DELIVERY = "delivery"
 """A kind of task; ids are d1, d2, ..."""
@@ -224,6 +225,7 @@ def _deliver(house: House, game: Game, hooks: list[Hook], message: _Message, at:
             "next_attempt_at": house.now(),
             "created_at": house.now(),
             "finished_at": None,
+            **carry(),
         }
         name = f"delivery-{hook.scope}-{message.event}-{message.name}"
         key = RequestKey(name, "")
@@ -266,6 +268,8 @@ class Letter:
 
     app: str
     """Whose game it tells of."""
+    trace: dict[str, str]
+    """What names the trace that it is of, if there is one."""
     url: str
     secret: str
     id: str
@@ -290,7 +294,8 @@ def letter_of(house: House, game_id: str, delivery_id: str) -> Letter | None:
         _end(house, game_id, document, "failed")
         return None
     body = {"type": document["event"], "timestamp": document["at"], "data": document["data"]}
-    return Letter(app, hook.url, hook.secret, f"{game_id}.{delivery_id}", body)
+    trace = {TRACEPARENT: str(document.get(TRACEPARENT, ""))}
+    return Letter(app, trace, hook.url, hook.secret, f"{game_id}.{delivery_id}", body)
 
 
 def note_attempt(
