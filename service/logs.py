@@ -1,8 +1,8 @@
 """How lines are logged: one JSON object a line for machines, or coloured text for people.
 
-structlog's loggers and the standard library's (gunicorn, RQ) go through the same processors to
-standard error. The last processor works on the finished line and takes out the secret part of app
-keys and seat tokens, wherever in the line they stand: a message, a field, a traceback.
+structlog's loggers and the standard library's (gunicorn, RQ) go through the same processors and one
+handler to standard error. The last processor works on the finished line and takes out the secret
+part of app keys and seat tokens, wherever in the line they stand: a message, a field, a traceback.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ TOKEN = re.compile(r"\b(pr[sk]_)[A-Za-z0-9_\-]+")
 Format = Literal["json", "console"]
 
 
+_processors: list[Processor] = []
+"""What an event goes through to become a line; one list, for structlog's loggers keep it."""
+
+
 def configure_logs(
     level: str = "info", log_format: Format = "json", out: TextIO | None = None
 ) -> None:
@@ -36,31 +40,85 @@ def configure_logs(
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.stdlib.ExtraAdder(),
     ]
+    to_line: list[Processor] = [*_renderers(log_format), redact]
+    _processors[:] = [
+        structlog.stdlib.filter_by_level,
+        *shared,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        *to_line,
+    ]
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *shared,
-            structlog.stdlib.PositionalArgumentsFormatter(),
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
+        processors=_processors,
+        logger_factory=_ToHandlers,
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr if out is None else out)
+    handler = _LineHandler(sys.stderr if out is None else out)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *_renderers(log_format),
-                redact,
-            ],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *to_line],
         )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+
+
+class _LineHandler(logging.StreamHandler[TextIO]):
+    """Makes lines of the standard library's records, and takes finished ones from structlog."""
+
+    def write(self, line: str) -> None:
+        """Write a finished line. Where nobody reads any more it is lost, as a record would be."""
+        self.acquire()
+        try:
+            self.stream.write(f"{line}\n")
+            self.flush()
+        except (OSError, ValueError):
+            pass
+        finally:
+            self.release()
+
+
+class _ToHandlers:
+    """What structlog hands a module's finished lines to: straight to our handler, since a record of
+    the standard library for each costs more than all the rest of a line. Another handler beside it
+    (a test's, an agent's) is given a record.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._logger = logging.getLogger(name)
+
+    @property
+    def disabled(self) -> bool:
+        """Whether somebody has silenced the logger."""
+        return self._logger.disabled
+
+    def getEffectiveLevel(self) -> int:
+        """Return the level of the least important lines that are wanted."""
+        return self._logger.getEffectiveLevel()
+
+    def debug(self, line: str) -> None:
+        self._send(logging.DEBUG, line)
+
+    def info(self, line: str) -> None:
+        self._send(logging.INFO, line)
+
+    def warning(self, line: str) -> None:
+        self._send(logging.WARNING, line)
+
+    def error(self, line: str) -> None:
+        self._send(logging.ERROR, line)
+
+    exception = critical = error
+
+    def _send(self, level: int, line: str) -> None:
+        for handler in logging.getLogger().handlers:
+            if isinstance(handler, _LineHandler):
+                handler.write(line)
+            else:
+                handler.handle(self._logger.makeRecord(self.name, level, "", 0, line, (), None))
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

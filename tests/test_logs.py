@@ -52,6 +52,59 @@ def test_lines_of_other_libraries_look_the_same(out):
     )
 
 
+def test_the_last_call_holds_for_loggers_that_have_written_already(out):
+    """A worker configures its logs after its parent did; its modules keep their loggers."""
+    configure_logs("info", "console", out)
+    log = get_logger("service.test")
+    log.info("first")
+    second = io.StringIO()
+
+    configure_logs("warning", "json", second)
+    log.info("quiet")
+    log.bind(game="g1").warning("second")
+
+    assert "first" in out.getvalue()
+    assert "second" not in out.getvalue()
+    line = json.loads(second.getvalue())
+    assert ("second", "g1") == (line["message"], line["game"])
+
+
+def test_a_handler_that_others_put_beside_ours_gets_the_lines_too(out):
+    """As records of the standard library, by level and logger."""
+    records = []
+
+    class Others(logging.Handler):
+        def emit(self, record):
+            records.append((record.name, record.levelname, json.loads(record.getMessage())["a"]))
+
+    configure_logs("info", "json", out)
+    logging.getLogger().addHandler(Others())
+
+    get_logger("service.test").error("100 % wrong", a=1)
+
+    assert [("service.test", "ERROR", 1)] == records
+    assert 1 == out.getvalue().count("100 % wrong")
+
+
+def test_where_nobody_reads_the_lines_nothing_fails(out):
+    """Standard error may be closed, or a pipe whose reader has gone."""
+    configure_logs("info", "json", out)
+    out.close()
+
+    get_logger("service.test").info("lost")
+
+
+def test_a_silenced_logger_is_silent(out):
+    """As `logging.config` does it to loggers that it does not name."""
+    configure_logs("info", "json", out)
+    log = get_logger("service.silenced")
+    logging.getLogger("service.silenced").disabled = True
+
+    log.info("quiet")
+
+    assert "" == out.getvalue()
+
+
 def test_lines_below_the_level_are_not_written(out):
     """The level counts for every logger."""
     configure_logs("warning", "json", out)
