@@ -31,7 +31,7 @@ from rq.utils import as_text, utcformat
 from structlog.contextvars import get_contextvars
 
 from service.games.errors import QueueFull
-from service.store.errors import store_errors
+from service.store.errors import queue_errors
 from service.store.redis_store import load_script
 from service.tracing import carry, span
 
@@ -90,7 +90,7 @@ class RqQueue:
         if not _JOB_ID.fullmatch(job_id):
             raise ValueError(f"{job_id!r} is no job id: letters, digits, _ and - only")
         attributes = job_attributes(queue, job, job_id)
-        with span(f"send {queue}", "producer", attributes), store_errors():
+        with span(f"send {queue}", "producer", attributes), queue_errors():
             if self._connection.llen(self._queue(queue).key) >= self._max_queued_jobs:
                 if self._is_alive(queue, job_id):
                     return False
@@ -103,7 +103,7 @@ class RqQueue:
 
     def is_active(self, job_id: str) -> bool:
         """Tell whether a job of that id waits or runs and is alive."""
-        with store_errors():
+        with queue_errors():
             origin = self._connection.hget(f"rq:job:{job_id}", "origin")
             return origin is not None and self._is_alive(as_text(origin), job_id)
 
@@ -111,7 +111,7 @@ class RqQueue:
         """Take a job that still waits off `queue`; tell whether it was there. Redis hands it either
         to a worker or to the caller.
         """
-        with store_errors():
+        with queue_errors():
             was_waiting = bool(self._connection.lrem(self._queue(queue).key, 1, job_id))
             if was_waiting:
                 self._connection.delete(f"rq:job:{job_id}")
@@ -119,7 +119,7 @@ class RqQueue:
 
     def result_of(self, job_id: str) -> dict[str, Any] | None:
         """Return what a job returned that ended at most `RESULT_TTL_S` ago; None for any other."""
-        with store_errors(), suppress(NoSuchJobError):
+        with queue_errors(), suppress(NoSuchJobError):
             job = Job.fetch(job_id, connection=self._connection, serializer="json")
             found: dict[str, Any] | None = job.return_value()
             return found
@@ -127,7 +127,7 @@ class RqQueue:
 
     def depths(self) -> dict[str, int]:
         """Return how many jobs wait, by queue, for every queue that ever had one."""
-        with store_errors():
+        with queue_errors():
             queue_keys = sorted(map(as_text, self._connection.smembers(_ALL_QUEUES)))
             pipeline = self._connection.pipeline(transaction=False)
             for key in queue_keys:
@@ -138,7 +138,7 @@ class RqQueue:
 
     def ping(self) -> None:
         """Return when the queue answers; raises StoreUnavailable."""
-        with store_errors():
+        with queue_errors():
             self._connection.ping()
 
     def _queue(self, name: str) -> Queue:

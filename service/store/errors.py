@@ -50,6 +50,20 @@ def store_errors() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def queue_errors() -> Iterator[None]:
+    """As `store_errors`, for the queues' Redis, which may be less guarded than the games': what
+    somebody has put there in the place of what RQ keeps cannot be used now.
+    """
+    with store_errors():
+        try:
+            yield
+        except ResponseError as error:
+            if "WRONGTYPE" in str(error):
+                raise StoreUnavailable from error
+            raise
+
+
 def is_full(error: StoreUnavailable) -> bool:
     """Tell whether Redis is there and only takes nothing more: what it has can be read."""
     cause = error.__cause__

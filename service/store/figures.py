@@ -14,7 +14,7 @@ from rq.utils import str_to_date
 
 from service.games.ports import BOTS, QUEUES
 from service.store import keys
-from service.store.errors import store_errors
+from service.store.errors import queue_errors, store_errors
 
 LASTING, ENDED = ("open", "playing"), ("finished", "abandoned")
 STATUSES = LASTING + ENDED
@@ -49,7 +49,7 @@ class Figures:
 
     def queues(self, now_s: float) -> dict[str, QueueFigures]:
         """Return the figures of each queue; raises StoreUnavailable."""
-        with store_errors():
+        with queue_errors():
             pipeline = self._queues.pipeline(transaction=False)
             for queue in QUEUES:
                 pipeline.llen(f"rq:queue:{queue}")
@@ -61,12 +61,12 @@ class Figures:
             heads = answers[4::5]
             for head in heads:
                 pipeline.hget(b"rq:job:" + (head or b""), "enqueued_at")
-            since = pipeline.execute()
+            since = pipeline.execute(raise_on_error=False)
         found = {}
         for number, queue in enumerate(QUEUES):
             queued, running, failed, workers, head = answers[5 * number : 5 * number + 5]
             # A job that is taken between the two looks has left no trace, or runs.
-            at_s = now_s if since[number] is None else str_to_date(since[number]).timestamp()
+            at_s = _seconds_of(since[number], now_s)
             found[queue] = QueueFigures(
                 queued, running, failed, workers, max(now_s - at_s, 0.0) if head else 0.0
             )
@@ -113,6 +113,18 @@ class Figures:
         with store_errors():
             stored = self._state.hgetall(keys.COUNTERS)
         return {name.decode(): float(value) for name, value in stored.items()}
+
+
+def _seconds_of(written: object, otherwise_s: float) -> float:
+    """Return a moment as RQ writes it in seconds since 1970; `otherwise_s` where none is written,
+    or what nobody can read.
+    """
+    if not isinstance(written, bytes):
+        return otherwise_s
+    try:
+        return float(str_to_date(written).timestamp())
+    except ValueError:
+        return otherwise_s
 
 
 def note_status(

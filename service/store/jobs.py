@@ -9,6 +9,7 @@ RQ's registries are read without the tidying that RQ does at a reading, which is
 """
 
 import re
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,18 +17,29 @@ from hashlib import sha256
 from typing import Any
 
 import redis
+from redis.exceptions import ResponseError
 from rq import Queue
 from rq.exceptions import DeserializationError, InvalidJobOperation, NoSuchJobError
 from rq.job import Job
 from rq.registry import FailedJobRegistry, StartedJobRegistry
 
-from service.store.errors import store_errors
+from service.store.errors import queue_errors
 
 MOST_TOLD = 100
 """Jobs of one list."""
 MOST_SEARCHED = 10_000
 """Failed jobs that are looked through for one."""
 DIGITS = 16
+UNREADABLE = (
+    AssertionError,
+    AttributeError,
+    KeyError,
+    ResponseError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+"""What RQ raises at a job that is none."""
 _KIND = re.compile(r"workers\.[a-z]+\.([a-z_]{1,40})")
 _FRAME = re.compile(
     r'^  File "[^"\n]*?/((?:service|workers)/[a-z_/]{1,60}\.py)", line (\d{1,5}), ', re.M
@@ -61,12 +73,12 @@ class Jobs:
 
     def waiting(self, queue: str) -> list[ToldJob]:
         """Return the jobs that wait, the next one first; raises StoreUnavailable."""
-        with store_errors():
+        with queue_errors():
             return self._told(self._queue(queue).get_job_ids(0, MOST_TOLD))
 
     def running(self, queue: str) -> list[ToldJob]:
         """Return the jobs in hand; raises StoreUnavailable."""
-        with store_errors():
+        with queue_errors():
             registry = StartedJobRegistry(queue=self._queue(queue))
             return self._told(registry.get_job_ids(0, MOST_TOLD - 1, cleanup=False))
 
@@ -75,7 +87,7 @@ class Jobs:
 
         Raises StoreUnavailable.
         """
-        with store_errors():
+        with queue_errors():
             registry = FailedJobRegistry(queue=self._queue(queue))
             job_ids = registry.get_job_ids(0, MOST_TOLD - 1, desc=True, cleanup=False)
             return self._told(job_ids, is_failed=True)
@@ -85,24 +97,50 @@ class Jobs:
         there is none. Jobs may run twice, so nothing comes of one too much. Raises
         StoreUnavailable.
         """
-        with store_errors():
+        with queue_errors():
             registry = FailedJobRegistry(queue=self._queue(queue))
             job_ids = registry.get_job_ids(0, MOST_SEARCHED - 1, desc=True, cleanup=False)
             for job_id in job_ids:
                 if digest_of(job_id) == name:
-                    try:
-                        registry.requeue(job_id)
-                    except (InvalidJobOperation, NoSuchJobError):
-                        return None
-                    return job_id
+                    return job_id if _is_requeued(registry, job_id) else None
         return None
 
     def _queue(self, name: str) -> Queue:
         return Queue(name, connection=self._connection, serializer="json")
 
     def _told(self, job_ids: Iterable[str], *, is_failed: bool = False) -> list[ToldJob]:
-        jobs = Job.fetch_many(job_ids, self._connection, serializer="json")
-        return [_told_job(job, is_failed=is_failed) for job in jobs if job is not None]
+        told = (self._told_one(job_id, is_failed=is_failed) for job_id in job_ids)
+        return [job for job in told if job is not None]
+
+    def _told_one(self, job_id: str, *, is_failed: bool) -> ToldJob | None:
+        """Return what is told of a job, None for one that is gone: of one that nobody can read,
+        that it is there.
+        """
+        try:
+            job = Job.fetch(job_id, self._connection, serializer="json")
+            return _told_job(job, is_failed=is_failed)
+        except NoSuchJobError:
+            return None
+        except UNREADABLE as error:
+            _check_unreadable(error)
+            return ToldJob(digest_of(job_id), "other", None, None, None)
+
+
+def _is_requeued(registry: FailedJobRegistry, job_id: str) -> bool:
+    try:
+        registry.requeue(job_id)
+    except (InvalidJobOperation, NoSuchJobError):
+        return False
+    except UNREADABLE as error:
+        _check_unreadable(error)
+        return False
+    return True
+
+
+def _check_unreadable(error: Exception) -> None:
+    """Raise an error of Redis again that is none of the job's."""
+    if isinstance(error, ResponseError) and "WRONGTYPE" not in str(error):
+        raise error
 
 
 def digest_of(job_id: str) -> str:
