@@ -19,6 +19,7 @@ from __future__ import annotations
 import errno
 import json
 import time
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -61,7 +62,15 @@ class ProblemWorker(GeventWorker):
         punctual: Any = _PunctualSocket(client, end_at, self.answer_s)
         unreader.sock = punctual
         try:
-            return super().handle_request(listener_name, req, punctual, addr)
+            goes_on = super().handle_request(listener_name, req, punctual, addr)
+        except StopIteration:
+            # gunicorn closes the connection now, or has done so.
+            with suppress(OSError):
+                punctual.send_head()
+            raise
+        else:
+            punctual.send_head()
+            return goes_on
         finally:
             unreader.sock = client
 
@@ -78,6 +87,8 @@ class _PunctualSocket:
         self._client = client
         self._end_at = end_at
         self._answer_s = answer_s
+        self._head = b""
+        """Of an answer whose body follows at once: sent with it."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -95,6 +106,25 @@ class _PunctualSocket:
 
     def sendall(self, part: bytes) -> None:
         """Send a part of the answer; raises ConnectionResetError when it is not taken in time."""
+        if part.startswith(b"HTTP/1.1 ") and b"\r\nContent-Length: " in part:
+            # gunicorn sends it by itself: a system call and a packet more for each answer.
+            self._head = part
+            return
+        part, self._head = self._head + part, b""
+        self._send(part)
+
+    def sendfile(self, *args: Any, **options: Any) -> Any:
+        """Send a file as the answer's body."""
+        self.send_head()
+        return self._client.sendfile(*args, **options)
+
+    def send_head(self) -> None:
+        """Send the head of an answer that turned out to have no body."""
+        head, self._head = self._head, b""
+        if head:
+            self._send(head)
+
+    def _send(self, part: bytes) -> None:
         self._client.settimeout(self._answer_s)
         try:
             self._client.sendall(part)
