@@ -23,7 +23,7 @@ from typing import Any, cast
 import orjson
 import redis
 from redis.commands.core import Script
-from redis.exceptions import ResponseError
+from redis.exceptions import ResponseError, TimeoutError
 
 from service.games.counting import game_event
 from service.games.entries import read_entry, write_entry
@@ -44,7 +44,7 @@ from service.games.ports import (
 )
 from service.store import keys
 from service.store.connecting import at_server_of
-from service.store.errors import store_errors
+from service.store.errors import store_errors, tell_away
 from service.store.figures import count, note_status
 from service.store.news import News
 from service.store.sealing import seal, unseal
@@ -187,6 +187,7 @@ class RedisStore:
 
         answer, replicas = at_server_of(self._client, key, write_and_wait)
         if replicas < self._wait_replicas:
+            tell_away(TimeoutError(f"{replicas} of {self._wait_replicas} replicas have the change"))
             raise StoreUnavailable
         return answer
 
