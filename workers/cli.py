@@ -173,7 +173,7 @@ def regret(players: tuple[str, ...], suite: Path, processes: int) -> None:
 @click.option("--playouts", default=3, show_default=True, help="To the end of the deal, a state.")
 @click.option("--hidden", default=48, show_default=True, help="Units of the hidden layer.")
 @click.option("--epochs", default=15, show_default=True, help="Times to go through the states.")
-@click.option("--deals", default=12_000, show_default=True, help="Deals of strong play, then.")
+@click.option("--deals", default=22_000, show_default=True, help="Deals of strong play, then.")
 @click.option("--write/--no-write", default=False, help="Write the net that the search uses.")
 @_processes
 @_seed
@@ -188,7 +188,7 @@ def learn_value(
     seed: str,
 ) -> None:
     """Learn what the rest of a deal is worth: from playouts, some minutes and 2 GB, then from deals
-    that a search plays with itself, five a second and core.
+    that a search plays with itself, seven a second and core.
     """
     from workers.arena_shows import show_value_learning
 

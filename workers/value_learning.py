@@ -26,7 +26,6 @@ from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
 from workers.search.playout import DEFAULT_WEIGHTS, play_out, play_turn, play_turns
 from workers.search.rng import below, new_rng
-from workers.search.search import SearchSettings
 from workers.search.value_net import (
     FEATURE_COUNT,
     POINTS_A_UNIT,
@@ -50,8 +49,8 @@ BATCH = 512
 LEARNING_RATE = 2e-3
 REFINING_RATE = 3e-4
 """Of the second stage, which shall not forget the first."""
-REFINING_EPOCHS = 12
-TEACHER = SearchBot(400, SearchSettings(horizon=4))
+REFINING_EPOCHS = 8
+TEACHER = SearchBot(400)
 """Who plays the deals of the second stage: quick, and 50 points a deal above the rules of thumb."""
 STRAY_SHARE = 0.02
 """Of its moves are random, so that there is something to learn from positions it would avoid."""

@@ -38,7 +38,7 @@ class SearchSettings:
     """Factor of the bound's spread, in points: the scale of what an iteration finds."""
     weights: tuple[int, ...] = tuple(int(w) for w in DEFAULT_WEIGHTS)
     """Of the playout (`playout.py`)."""
-    horizon: int = 8
+    horizon: int = 2
     """Turns that a playout of the tree has before the learnt value stands for the rest."""
 
 
