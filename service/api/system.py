@@ -4,7 +4,6 @@ The pages load nothing from outside: Swagger UI's files come from an installed p
 served here, under a policy that lets a browser load nothing else."""
 
 import hashlib
-import html
 import secrets
 from collections.abc import Callable
 from importlib import resources
@@ -15,11 +14,13 @@ from flask import Blueprint, Response, current_app, request
 from prometheus_client import CONTENT_TYPE_LATEST
 from werkzeug.exceptions import NotFound
 
-from service.api.problem import KINDS, PROBLEMS_PATH, Kind, problem_answer, problem_type
+from service.api.problem import KINDS, PROBLEMS_PATH, problem_answer, problem_type
 from service.api.resource import Answers, Call, Resource, json_answer
 from service.api.schemas.system import Health, Readiness
 from service.games.errors import Unavailable
 from service.sentences import Sentence
+from service.web import wanted_language
+from service.web.articles import article, language_note, section_links
 
 resource = Resource("system", __name__, description="The process itself")
 pages = Blueprint("pages", __name__)
@@ -120,35 +121,22 @@ def document() -> Response:
     return answer
 
 
-def _page(title: str, body: str, *, head: str = "", script: str = "") -> Response:
-    """Return an HTML page whose own script, if any, has this page's nonce."""
-    nonce = secrets.token_urlsafe(16)
-    inline = f'<script nonce="{nonce}">{script}</script>' if script else ""
-    text = (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{html.escape(title)}</title>'
-        f'<link rel="icon" type="image/png" href="/docs/assets/favicon-32x32.png">{head}</head>\n'
-        f"<body>{body}{inline}</body></html>\n"
-    )
-    answer = Response(text, content_type="text/html; charset=utf-8")
-    answer.headers["Content-Security-Policy"] = PAGE_POLICY.format(nonce=nonce)
-    return answer
-
-
 @pages.get("/docs")
 def docs() -> Response:
-    """Serve the interactive docs."""
-    return _page(
-        "Persian Rummy: API",
-        '<nav aria-label="Documentation"><a href="/docs/guides">Guides</a> · '
-        f'<a href="{PROBLEMS_PATH}">Problems</a> · <a href="/">The table in the browser</a></nav>'
-        '<div id="swagger-ui"></div><script src="/docs/assets/swagger-ui-bundle.js"></script>',
-        head='<link rel="stylesheet" href="/docs/assets/swagger-ui.css">'
-        "<style>nav { font: 16px sans-serif; max-width: 1460px; margin: auto; padding: 12px 20px; }"
-        "</style>",
-        script='SwaggerUIBundle({url: "/openapi.json", dom_id: "#swagger-ui", deepLinking: true, '
-        "validatorUrl: null});",
-    )
+    """Serve the interactive docs; the page's own script has a nonce that is never used again."""
+    nonce = secrets.token_urlsafe(16)
+    filled = {
+        "sections": section_links("/docs"),
+        "note": language_note(wanted_language()),
+        "nonce": nonce,
+    }
+    text = resources.files("service.web").joinpath("docs.html").read_text("utf-8")
+    for field, value in filled.items():
+        text = text.replace("{{" + field + "}}", value)
+    answer = Response(text, content_type="text/html; charset=utf-8")
+    answer.headers["Content-Security-Policy"] = PAGE_POLICY.format(nonce=nonce)
+    answer.headers.extend({"Content-Language": "en", "Vary": "Accept-Language"})
+    return answer
 
 
 @pages.get("/docs/assets/<name>")
@@ -167,22 +155,27 @@ def asset(name: str) -> Response:
 @pages.get(PROBLEMS_PATH)
 def problems() -> Response:
     """Serve the list of all problems."""
-    return _page("Problems", "<h1>Problems</h1>" + "".join(map(_problem_html, KINDS.values())))
+    rows = [
+        f"## {status}\n\n"
+        + "\n".join(
+            f"- [{kind.title}]({problem_type(kind)})\n  {kind.meaning}"
+            for kind in KINDS.values()
+            if kind.status == status
+        )
+        for status in sorted({kind.status for kind in KINDS.values()})
+    ]
+    head = "# Problems\n\nWhat a refusal's `type` leads to, by status.\n"
+    return article("\n\n".join((head, *rows)), at=PROBLEMS_PATH)
 
 
 @pages.get(f"{PROBLEMS_PATH}/<slug>")
 def problem(slug: str) -> Response:
-    """Serve what one problem's `type` points to."""
+    """Serve what one problem's `type` leads to; raises NotFound."""
     if slug not in KINDS:
         raise NotFound
     kind = KINDS[slug]
-    rest = f'<p><a href="{PROBLEMS_PATH}">All problems</a></p>'
-    return _page(kind.title, _problem_html(kind) + rest)
-
-
-def _problem_html(kind: Kind) -> str:
-    return (
-        f'<section id="{kind.slug}"><h2>{html.escape(kind.title)}</h2>'
-        f"<p><code>{problem_type(kind)}</code>, status {kind.status}</p>"
-        f"<p>{html.escape(kind.meaning)}</p></section>"
+    text = (
+        f"# {kind.title}\n\n`{problem_type(kind)}`, status {kind.status}\n\n{kind.meaning}\n\n"
+        f"[All problems]({PROBLEMS_PATH})"
     )
+    return article(text, at=problem_type(kind))

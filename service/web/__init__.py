@@ -124,7 +124,7 @@ def page_in(name: str, language: str) -> bytes:
     return text.encode()
 
 
-def _wanted_language() -> str:
+def wanted_language() -> str:
     """Return the language that the address names, else the one that the browser likes best."""
     named = request.args.get("lang")
     return named if named in LANGUAGES else best_language(request.accept_languages)
@@ -138,7 +138,7 @@ def page_headers(language: str) -> dict[str, str]:
 @pages.get("/")
 def table() -> Response:
     """Serve the table."""
-    language = _wanted_language()
+    language = wanted_language()
     raw = page_in("index.html", language)
     answer = Response(raw, content_type=TYPES["html"])
     answer.set_etag(f"{digest()}-{language}")

@@ -1,7 +1,7 @@
 """The table in a browser that has nothing of it yet: paint, layout shift, bytes, on loopback.
 
-Beside it, in the same rounds, a plain page of the same service without script and style: what a
-first paint costs here at least."""
+Beside it, in the same rounds, plain text of the same service without script and style: what a first
+paint costs here at least."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ FIGURES = (
     ("unpacked", "unpacked", "kB"),
     ("requests", "requests", ""),
 )
-FLOOR = "/docs/problems"
-IS_THERE = "#welcome h2, #hand [data-card], body > section"
-"""The first page, a game, and the plain page, once they are drawn."""
+FLOOR = "/rules"
+IS_THERE = "#welcome h2, #hand [data-card], body > pre"
+"""The first page, a game, and the plain text, once they are drawn."""
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Route
 
-from service.rules.violations import SENTENCE_OF
+from service.rules.violations import SENTENCE_OF, Violation
 from service.translations import catalogue
 from tests.e2e.harness import Player, Service, wait_until
 from tests.web.table import CARD_EDGE, Table
@@ -367,6 +367,80 @@ def test_what_is_not_legal_explains_itself_with_the_rule(service: Service, open_
     table.find(f"#rule-{rule}[data-cited]").wait_for()
 
 
+def test_a_refusal_goes_when_it_is_read(service: Service, open_table: Open):
+    """By its button, by Escape, and when something else is chosen; the focus is not lost."""
+    table = start(service, open_table, "calm")
+    press = table.page.keyboard.press
+    table.find("#hand [data-card]").first.focus()
+
+    for _ in range(2):
+        press("d")
+        table.find("#refusal .rule-link").wait_for()
+        press("Escape")
+        assert "" == table.find("#refusal").inner_text()
+    press("d")
+    table.find("#refusal .tool").click()
+    assert "" == table.find("#refusal").inner_text()
+    assert 1 == table.find("#hand [data-card]:focus").count()
+    press("d")
+    table.find("#refusal .rule-link").wait_for()
+    press("Space")
+    assert "" == table.find("#refusal").inner_text()
+
+
+def test_a_letter_that_means_nothing_now_says_why(service: Service, open_table: Open):
+    """Discarding and melding before drawing, drawing twice: the service's own sentence."""
+    table = start(service, open_table, "letters")
+    press = table.page.keyboard.press
+    said = table.find("#refusal span")
+
+    for letter in "dm":
+        press(letter)
+        said.filter(has_text=SENTENCE_OF[Violation.NOT_DRAWN]).wait_for()
+    press("s")
+    table.find("#hand [data-card]").nth(7).wait_for()
+    table.await_cards()
+    press("s")
+    said.filter(has_text=SENTENCE_OF[Violation.ALREADY_DRAWN]).wait_for()
+
+
+def test_a_wrong_entry_is_named_where_it_is(service: Service, open_table: Open):
+    """The service's message at the field, in the reader's language, and the focus there."""
+    table = open_table(service.base_url, locale="fi")
+    table.find('[data-do="quick"]').wait_for()
+    table.find('.bar [data-do="new"]').click()
+    table.find("details.more summary").click()
+    table.find('[name="deals"]').fill("99")
+    table.find("details.more summary").click()
+
+    table.find("dialog [type=submit]").click()
+
+    table.find('[name="deals"][aria-invalid="true"]:focus').wait_for()
+    told = catalogue("fi").gettext("A number from {min} to {max} is needed.")
+    assert told.format(min=1, max=10) == table.find("#fault-deals").inner_text()
+    table.shoot("wrong-entry")
+    check_access(table, "wrong entry")
+    table.find('[name="deals"]').fill("1")
+    table.find("dialog [type=submit]").click()
+    table.find("#hand [data-card]:focus").wait_for()
+
+
+def test_the_table_can_be_played_beside_its_calls(service: Service, open_table: Open):
+    """On a screen that is not wide the drawer takes the side's room, not the table's."""
+    table = start(service, open_table, "beside")
+
+    table.find('.bar [data-do="api"]').click()
+
+    drawer = table.find("#drawer").bounding_box()
+    assert drawer
+    for part in ("#table", "#dock", ".bar .tools"):
+        box = table.find(part).bounding_box()
+        assert box
+        assert box["x"] + box["width"] <= drawer["x"]
+    table.find('[data-act="draw"]').click()
+    table.find('#calls .path:text-matches("/actions$")').first.wait_for()
+
+
 def test_a_hint_can_be_watched_and_played(service: Service, open_table: Open):
     """A bar a candidate with its interval, the chance to win, a reason; then one click."""
     table = start(service, open_table, "hint")
@@ -532,6 +606,17 @@ def test_nothing_that_axe_knows_shuts_people_out(service: Service, open_table: O
     check_access(table, "drawer")
 
 
+@pytest.mark.parametrize("path", ["/docs/guides", "/docs/guides/errors", "/docs/problems"])
+def test_the_documentation_shuts_nobody_out(service: Service, open_table: Open, path: str):
+    """Pages of text, too, and they say in the reader's language that they are in English."""
+    table = open_table(service.base_url, locale="eo")
+    table.page.goto(service.base_url + path)
+
+    assert "angla" in table.find('.tongue[lang="eo"]').inner_text()
+    table.shoot("docs" + path.replace("/", "-"))
+    check_access(table, path)
+
+
 def test_it_stays_still_for_those_who_want_that(service: Service, open_table: Open):
     """prefers-reduced-motion: cards are there, and do not fly."""
     table = start(service, open_table, "still", reduced_motion="reduce")
@@ -590,4 +675,4 @@ def test_it_paints_soon_and_nothing_jumps(service: Service, open_table: Open):
 
     print(f"first paint {measured['paint']:.0f} ms, layout shift {measured['shift']:.3f}")
     assert measured["paint"] < FIRST_PAINT_MS * BUSY
-    assert measured["shift"] < 0.01
+    assert measured["shift"] < 0.001

@@ -13,8 +13,8 @@ from flask.testing import FlaskClient
 
 from service import web
 from service.rules.violations import SENTENCE_OF
-from service.translations import LANGUAGES, register_translations
-from service.web import guides
+from service.translations import LANGUAGES, catalogue, register_translations
+from service.web import articles, guides
 
 STATIC = Path(web.__file__).parent / "static"
 MOST_BYTES = 200_000
@@ -111,6 +111,24 @@ def test_a_guide_is_a_page_of_its_own_with_the_same_policy():
         ).status_code
     )
     assert 404 == client.get("/docs/guides/nothing").status_code
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_guide_says_in_the_readers_language_that_it_is_in_english(language: str):
+    """By the address or by what the browser likes; who reads English is told nothing."""
+    app = Flask("guides", static_folder=None)
+    app.register_blueprint(guides.pages)
+    client = app.test_client()
+    note = catalogue(language).gettext(articles.ENGLISH_ONLY)
+
+    by_header = client.get("/docs/guides/hints", headers={"Accept-Language": language})
+    by_address = client.get(f"/docs/guides/hints?lang={language}")
+
+    assert by_header.data == by_address.data
+    assert "Accept-Language" in by_header.headers["Vary"]
+    assert "en" == by_header.headers["Content-Language"]
+    assert (f'lang="{language}">{note}<' in by_header.text) == (language != "en")
+    assert (note in by_header.text) == (language != "en")
 
 
 @pytest.mark.parametrize("path", ["nothing.js", "../__init__.py", "i18n/../../__init__.py", ""])

@@ -122,6 +122,12 @@ export class Client {
     return this.call("POST", path, { body, ...options });
   }
 
+  /** Post what is to be done once, however often it is sent. */
+  once(path, body, headers = {}) {
+    const key = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+    return this.post(path, body, { headers: { ...headers, "Idempotency-Key": key } });
+  }
+
   /**
    * Follow a stream of server-sent events. Calls `onEvent({event, id, data})` for each, and returns
    * when the stream ends. Throws Problem or Away.
@@ -196,6 +202,3 @@ export async function offers(path) {
     return false;
   }
 }
-
-/** A key that makes repeating a request harmless. */
-export const newKey = () => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;

@@ -4,7 +4,7 @@
  * that has the same version.
  */
 
-import { byId, isJoker, worthOf, worthOfAll } from "./cards.js";
+import { byId, isJoker, worthOf } from "./cards.js";
 
 const SEATS = 4;
 export const HAND_SIZE = 7;
@@ -171,6 +171,3 @@ function firstHand(latest, played, upcard) {
   }
   return [...went].filter((card) => !came.has(card)).sort(byId);
 }
-
-/** Points that a hand costs. */
-export const costOf = worthOfAll;

@@ -1,8 +1,8 @@
 /** The page's dialogs: a new game, joining, waiting for others, rules, settings, the end of a deal. */
 
-import { Client, Problem, newKey, offers } from "./api.js";
+import { Client, Problem, offers } from "./api.js";
 import { short } from "./cards.js";
-import { $, $$, copy, h, icon } from "./dom.js";
+import { $, $$, copy, h, icon, set } from "./dom.js";
 import { lang, number, t } from "./i18n.js";
 import { keep, kept } from "./keep.js";
 import { levelName, nameOf, teamName } from "./names.js";
@@ -21,7 +21,7 @@ export function openDialog(heading, content, { name = "", onClose } = {}) {
   const dialog = h(
     `dialog.dialog${name ? `.dialog-${name}` : ""}`,
     { "aria-labelledby": "dialog-head" },
-    h("div.dialog-head", {}, head, h("button.tool", { type: "button", "data-close": true, "aria-label": t("close"), onclick: () => dialog.close() }, icon("close"))),
+    h("div.dialog-head", {}, head, h("button.tool", { "data-close": true, "aria-label": t("close"), onclick: () => dialog.close() }, icon("close"))),
     h("div.dialog-body", { tabindex: name === "rules" ? "0" : null }, content),
   );
   dialog.addEventListener("close", () => {
@@ -38,12 +38,30 @@ export function openDialog(heading, content, { name = "", onClose } = {}) {
 const fault = (error) =>
   h("p.fault", { role: "alert" }, error instanceof Problem ? error.message : t("fault.away"));
 
-/** Put a fault below the form, instead of the one before. */
-function showFault(form, error) {
-  $(".fault", form)?.remove();
-  form.append(fault(error));
+/** The control of a form that a member of the request came from: `seats.2.level` from `seat-2`. */
+const controlOf = (form, member) =>
+  form.elements.namedItem(member.replace(/.*\.(\d)\.level$/, "seat-$1").split(".").pop());
+
+/** Say what is wrong where it is: at the field that it concerns, else above the button. */
+function showFaults(form, error) {
+  for (const old of $$(".fault", form)) old.remove();
+  for (const control of $$("[aria-invalid]", form)) set(control, { "aria-invalid": null, "aria-describedby": null });
+  const faults = error instanceof Problem ? (error.body.errors ?? []) : [];
+  const found = faults.map(({ field: member, message }) => [controlOf(form, member), message]).filter(([control]) => control);
+  for (const [control, message] of found) {
+    const id = `fault-${control.name}`;
+    $(`#${id}`, form)?.remove();
+    control.after(h("small.fault", { id, role: "alert" }, message));
+    set(control, { "aria-invalid": "true", "aria-describedby": id });
+    const more = control.closest("details");
+    if (more) more.open = true;
+  }
+  if (found.length && found.length === faults.length) return found[0][0].focus();
+  $(".form-foot", form).before(fault(error));
+  return $("p.fault", form).scrollIntoView({ block: "nearest" });
 }
 
+/** A control with its label, and what is to be known of it. */
 const field = (label, control, hint) =>
   h("label.field", {}, h("span", {}, label), control, hint ? h("small", {}, hint) : null);
 
@@ -58,7 +76,7 @@ function formOf(children, submitText, onSubmit) {
       await onSubmit(form);
     } catch (error) {
       if (error instanceof Problem && error.status === 401) askForKey(form);
-      showFault(form, error);
+      showFaults(form, error);
     }
     button.removeAttribute("aria-disabled");
   });
@@ -94,9 +112,12 @@ export const quickOrder = () => ({
   ],
 });
 
+/** The levels of that game in words: the partner's and the opponents'. */
+export const quickWords = () => ({ partner: levelName(FIRST_LEVELS[1]), others: levelName(FIRST_LEVELS[0]) });
+
 /** Ask the service for a game. */
 export const createGame = (order) =>
-  Client.app().post("/games", order, { headers: { "Idempotency-Key": newKey() } });
+  Client.app().once("/games", order);
 
 /** @param {(created: any) => void} onCreated */
 export async function newGameDialog(onCreated) {
@@ -111,17 +132,21 @@ export async function newGameDialog(onCreated) {
   $("[name=name]", form).focus();
 }
 
+const nameInput = () =>
+  h("input", { name: "name", maxlength: 40, value: kept("name") ?? "", placeholder: t("new.guest"), autocomplete: "nickname" });
+
 function newGameFields(bots) {
-  const name = h("input", { name: "name", maxlength: 40, value: kept("name") ?? "", placeholder: t("new.guest"), autocomplete: "nickname" });
+  const name = nameInput();
   const seat = (place) => {
     const select = h("select", { name: `seat-${place}` }, botOptions(bots), h("option", { value: "open" }, t("new.open")));
     select.value = kept(`seat-${place}`) ?? FIRST_LEVELS[place - 1];
     return field(t(`new.place_${place}`), select);
   };
+  const seed = (of) => h("input", { name: of, maxlength: 100, autocomplete: "off", spellcheck: "false" });
   const seating = h("select", { name: "seating" }, ["fixed", "draw"].map((mode) => h("option", { value: mode }, t(`new.seating_${mode}`))));
   return [
     field(t("new.name"), name),
-    h("fieldset.seats", {}, h("legend", {}, t("new.seats")), seat(2), seat(1), seat(3), h("p.you", {}, t("new.you"))),
+    h("fieldset.seats", {}, h("legend", {}, t("new.seats")), seat(2), seat(1), seat(3), h("p.you", {}, t("new.you")), h("small.about-ratings", {}, t("new.rating"))),
     field(t("new.seating"), seating),
     h(
       "details.more",
@@ -129,8 +154,8 @@ function newGameFields(bots) {
       h("summary", {}, t("new.more")),
       field(t("new.deals"), h("input", { name: "deals", type: "number", min: 1, max: 10, value: 2 }), t("new.deals_hint")),
       field(t("new.clock"), h("input", { name: "turn_seconds", type: "number", min: 5, max: 86400 }), t("new.clock_hint")),
-      field(t("new.seed"), h("input", { name: "seed", maxlength: 100, autocomplete: "off", spellcheck: "false" }), t("new.seed_hint")),
-      field(t("new.client_seed"), h("input", { name: "client_seed", maxlength: 100, autocomplete: "off", spellcheck: "false" }), t("new.client_seed_hint")),
+      field(t("new.seed"), seed("seed"), t("new.seed_hint")),
+      field(t("new.client_seed"), seed("client_seed"), t("new.client_seed_hint")),
     ),
   ];
 }
@@ -159,11 +184,11 @@ function orderOf(form) {
 
 /** @param {string} id @param {number} seat @param {(joined: any) => void} onJoined */
 export function joinDialog(id, seat, onJoined) {
-  const name = h("input", { name: "name", maxlength: 40, value: kept("name") ?? "", placeholder: t("new.guest"), autocomplete: "nickname" });
+  const name = nameInput();
   const form = formOf([h("p", {}, t("join.text", { seat })), field(t("new.name"), name)], t("join.take"), async () => {
     useKey(form);
     if (name.value.trim()) keep("name", name.value.trim());
-    const joined = await Client.app().post(`/games/${id}/seats/${seat}/join`, { name: name.value.trim() || t("new.guest") }, { headers: { "Idempotency-Key": newKey() } });
+    const joined = await Client.app().once(`/games/${id}/seats/${seat}/join`, { name: name.value.trim() || t("new.guest") });
     dialog.close();
     onJoined(joined);
   });
@@ -173,7 +198,7 @@ export function joinDialog(id, seat, onJoined) {
 
 /** A line with a link and a button that copies it. */
 export function linkLine(label, link) {
-  const button = h("button.act", { type: "button" }, icon("link"), h("span", {}, t("copy")));
+  const button = h("button.act", {}, icon("link"), h("span", {}, t("copy")));
   const input = h("input", { readonly: true, value: link, "aria-label": label });
   button.addEventListener("click", async () => {
     input.select();
@@ -296,7 +321,7 @@ export function dealOverDialog(game, event) {
   return new Promise((resolve) => {
     const score = event.deal_score;
     const text = score.went_out === null ? t("deal.over_passes") : t("deal.over_out", { name: nameOf(game, score.went_out) });
-    const next = h("button.act.main", { type: "button", onclick: () => dialog.close() }, t("deal.next"));
+    const next = h("button.act.main", { onclick: () => dialog.close() }, t("deal.next"));
     const dialog = openDialog(t("deal.over", { number: event.deal }), [h("p", {}, text), scoreTable(game, { withNow: false }), h("div.form-foot", {}, next)], { name: "deal", onClose: resolve });
     next.focus();
   });

@@ -38,6 +38,8 @@ export function set(element, attributes) {
 export function h(tag, attributes = {}, ...children) {
   const [name, ...classes] = tag.split(".");
   const element = document.createElement(name);
+  // Unless it says otherwise, a button sends no form.
+  if (name === "button") element.type = "button";
   if (classes.length) element.className = classes.join(" ");
   set(element, attributes);
   element.append(...children.flat().filter((child) => child !== null && child !== false && child !== undefined));

@@ -2,7 +2,7 @@
 
 import { calls, curlOf, onCall } from "./api.js";
 import { $, copy, h, icon, patch, set } from "./dom.js";
-import { t } from "./i18n.js";
+import { lang, t } from "./i18n.js";
 import { kept, keep } from "./keep.js";
 
 const MOST_TEXT = 20_000;
@@ -46,9 +46,9 @@ export class Drawer {
         "div.drawer-head",
         {},
         h("h2", { id: "drawer-head", tabindex: "-1" }, t("drawer.heading")),
-        h("button.tool", { type: "button", "aria-label": t("close"), onclick: () => this.toggle(false) }, icon("close")),
+        h("button.tool", { "aria-label": t("close"), onclick: () => this.toggle(false) }, icon("close")),
       ),
-      h("p.note", {}, t("drawer.text"), " ", h("a", { href: "/docs" }, t("drawer.docs"))),
+      h("p.note", {}, t("drawer.text"), " ", h("a", { href: `/docs?lang=${lang()}` }, t("drawer.docs"))),
       h("div.drawer-tools", {}, h("label.check", {}, polls, h("span", {}, t("drawer.polls"))), this.#tokenButton()),
       h("ol.calls", { id: "calls" }),
     );
@@ -58,7 +58,7 @@ export class Drawer {
   #tokenButton() {
     const token = this.tokenOf();
     if (!token) return null;
-    const button = h("button.act", { type: "button" }, t("drawer.token"));
+    const button = h("button.act", {}, t("drawer.token"));
     button.addEventListener("click", async () => {
       set(button, { text: t((await copy(`TOKEN=${token}`)) ? "copied" : "copy_failed") });
     });
@@ -96,7 +96,7 @@ export class Drawer {
 
   #fillBody(body, call) {
     const line = curlOf(call);
-    const button = h("button.act", { type: "button" }, t("copy"));
+    const button = h("button.act", {}, t("copy"));
     button.addEventListener("click", async () => set(button, { text: t((await copy(line)) ? "copied" : "copy_failed") }));
     body.replaceChildren(
       h("div.curl", {}, h("code", { tabindex: "0" }, line), button),

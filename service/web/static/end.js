@@ -1,7 +1,7 @@
 /** After the end: the score sheet, the check of the shuffle, the record, another game. */
 
 import { offers } from "./api.js";
-import { $, h } from "./dom.js";
+import { $, h, isStill } from "./dom.js";
 import { lang, number, t } from "./i18n.js";
 import { kept } from "./keep.js";
 import { teamName } from "./names.js";
@@ -42,7 +42,7 @@ export async function drawResult(ui, deeds) {
   const state = `${game.id}:${game.version}:${document.documentElement.lang}`;
   if (root.dataset.state === state) return undefined;
   root.dataset.state = state;
-  const buttons = h("div.form-foot", {}, h("button.act.main", { type: "button", onclick: deeds.newGame }, t("end.new")));
+  const buttons = h("div.form-foot", {}, h("button.act.main", { onclick: deeds.newGame }, t("end.new")));
   const extra = h("div", { id: "end-extra" });
   root.replaceChildren(h("h2", { id: "result-head", tabindex: "-1" }, headline(game)), ...(game.status === "finished" ? [scoreTable(game, { withNow: false })] : []), buttons, extra);
   if (game.status !== "finished") return undefined;
@@ -62,16 +62,18 @@ function headline(game) {
 
 async function addButtons(ui, deeds, buttons, extra) {
   const { client, id } = ui;
-  const add = (key, onclick) => buttons.append(h("button.act", { type: "button", "data-end": key, onclick }, t(`end.${key}`)));
+  const add = (key, onclick) => buttons.append(h("button.act", { "data-end": key, onclick }, t(`end.${key}`)));
+  const show = (drawn) => {
+    extra.scrollIntoView({ block: "start", behavior: isStill() ? "auto" : "smooth" });
+    return drawn;
+  };
+  // What this service does not offer is not shown.
+  if (await offers("/games/{game_id}/rematch")) add("rematch", () => deeds.rematch());
+  if (await offers("/games/{game_id}/review")) add("review", () => show(drawReview(ui, deeds, extra)));
   add("replay", () => deeds.replay());
-  add("check", () => showCheck(ui, deeds, extra));
+  add("check", () => show(showCheck(ui, deeds, extra)));
   add("save", () => saveRecord(ui));
   if (await offers("/games/{game_id}/record.svg")) add("picture", () => savePicture(ui));
-  // What this service does not offer is not shown.
-  if (await offers("/games/{game_id}/rematch")) {
-    add("rematch", async () => deeds.rematch());
-  }
-  if (await offers("/games/{game_id}/review")) add("review", () => drawReview(ui, deeds, extra));
 }
 
 async function saveRecord({ client, id, game }) {

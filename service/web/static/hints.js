@@ -14,7 +14,7 @@ const SECONDS = [0.5, 1, 3, 10];
 const PARTS = ["table_now", "melds_own", "melds_theirs", "bonus", "hands_own", "hands_theirs"];
 
 export class Hints {
-  /** @param {any} ui @param {{play: (action: any) => void, say: (text: string) => void}} deeds */
+  /** @param {any} ui @param {{play: (action: any) => void, say: (text: string) => void, refuse: (text: string) => void}} deeds */
   constructor(ui, deeds) {
     this.ui = ui;
     this.deeds = deeds;
@@ -31,7 +31,7 @@ export class Hints {
   }
 
   async ask() {
-    if (!this.ui.isMine) return this.deeds.say(t("hint.not_now"));
+    if (!this.ui.isMine) return this.deeds.refuse(t("hint.not_now"));
     const { client, id, game } = this.ui;
     this.fault = null;
     try {
@@ -56,12 +56,8 @@ export class Hints {
       this.hint = hint;
       this.draw();
     }
-    if (this.hint?.status === "done") this.deeds.say(t("hint.said", { action: this.#say(this.hint.best) }));
+    if (this.hint?.status === "done") this.deeds.say(t("hint.said", { action: actionText(this.hint.best) }));
     if (this.hint?.status === "failed") this.fault = this.hint.error;
-  }
-
-  #say(action) {
-    return actionText(action);
   }
 
   /** Read the hint again: its sentences are in the language of the one who asks. */
@@ -104,7 +100,7 @@ export class Hints {
     return h(
       "div.hint-controls",
       {},
-      h("button.act.main", { type: "button", id: "hint-ask", onclick: () => this.ask() }),
+      h("button.act.main", { id: "hint-ask", onclick: () => this.ask() }),
       h("label", { for: "hint-seconds" }, h("span", { id: "hint-for" }), choice),
     );
   }
@@ -137,7 +133,7 @@ export class Hints {
     if (!bar.firstChild) {
       bar.append(
         h("progress", { max: 1, "aria-label": t("hint.progress") }),
-        h("button.act", { type: "button", onclick: () => this.cancel() }, t("cancel")),
+        h("button.act", { onclick: () => this.cancel() }, t("cancel")),
       );
     }
     bar.firstChild.value = this.hint.progress;
@@ -167,7 +163,7 @@ export class Hints {
         "div.candidate-head",
         {},
         h("strong", {}, actionText(candidate.action, short)),
-        h("span.margin", {}, t("hint.points", { points: signed(margin) })),
+        h("span.margin", {}, signed(margin)),
       ),
       barOf(margin, low, high, scale, t("hint.bar", { points: signed(margin), low: low === undefined ? "?" : signed(low), high: high === undefined ? "?" : signed(high) })),
       h(
@@ -175,7 +171,7 @@ export class Hints {
         {},
         h("span", {}, chance === null || chance === undefined ? "" : t("hint.win", { chance: percent(chance) })),
         h("span", {}, low === undefined ? t("hint.visits", { count: candidate.visits, times: number(candidate.visits) }) : t("hint.interval", { low: signed(low), high: signed(high) })),
-        isLegal && h("button.act", { type: "button", "data-hint-play": index, onclick: () => this.deeds.play(candidate.action), "aria-label": t("hint.play_label", { action: actionText(candidate.action) }) }, t("hint.play")),
+        isLegal && h("button.act", { "data-hint-play": index, onclick: () => this.deeds.play(candidate.action), "aria-label": t("hint.play_label", { action: actionText(candidate.action) }) }, t("hint.play")),
       ),
       ...[index === 0 ? reasonOf(candidate) : whyOf(candidate, isOpen), index === 0 && splitOf(candidate.split, signed, isOpen)].filter(Boolean),
     );

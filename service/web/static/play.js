@@ -23,7 +23,7 @@ export function drawActions(ui) {
     $("#actions"),
     items,
     (item) => item.key,
-    (item) => h("button", { type: "button", "data-act": item.key }),
+    (item) => h("button", { "data-act": item.key }),
     (element, item) => {
       element.className = `act ${item.kind}`;
       element.item = item;
@@ -97,10 +97,11 @@ const proposalButtons = (game) =>
  * Listen to mouse, finger and keyboard.
  * @param {any} ui
  * @param {{play: (action: any) => void, explain: (guess: any | null, key?: string) => void,
- *   redraw: () => void, hint: () => void}} deeds
+ *   redraw: () => void, calm: () => void, hint: () => void}} deeds
  */
 export function wirePlay(ui, deeds) {
   const select = (cards) => {
+    deeds.calm();
     ui.selected = new Set(cards);
     deeds.redraw();
   };
@@ -117,9 +118,7 @@ export function wirePlay(ui, deeds) {
     const card = event.target.closest("[data-card]")?.dataset.card;
     if (!card) return;
     ui.stop = card;
-    if (ui.selected.has(card)) ui.selected.delete(card);
-    else ui.selected.add(card);
-    deeds.redraw();
+    select(ui.selected.has(card) ? [...ui.selected].filter((one) => one !== card) : [...ui.selected, card]);
   });
   $("#stock").addEventListener("click", () => dropOn(ui, deeds, { from: "stock" }, "hand"));
   $("#pile").addEventListener("click", (event) => {
@@ -186,14 +185,25 @@ function wireKeys(ui, deeds, press, select) {
     });
   }
   const onKey = (event) => {
-    if (event.key === "Escape" && ui.selected.size) return select([]);
+    if (event.key === "Escape" && (ui.selected.size || $("#refusal").firstChild)) return select([]);
     if (event.ctrlKey || event.metaKey || event.altKey || !kept("keys", true)) return undefined;
     if (event.key === "h") return deeds.hint();
     const button = $$("#actions button").find((one) => one.item.shortcut === event.key);
-    return button && press(button.item);
+    if (button) return press(button.item);
+    // What there is no button for now: the service says why not.
+    const guess = guessOf(event.key, ui);
+    return guess && deeds.explain(guess);
   };
-  $("#table").addEventListener("keydown", onKey);
-  $("#dock").addEventListener("keydown", onKey);
+  addEventListener("keydown", (event) => {
+    const isHere = [$("#table"), $("#dock")].some((part) => part.contains(event.target));
+    if (ui.game?.deal && !ui.replay && (isHere || event.target === document.body)) onKey(event);
+  });
+}
+
+/** What a letter asks for, with the chosen cards or any. */
+function guessOf(key, { game, selected }) {
+  const cards = selected.size ? [...selected] : game.deal.hand;
+  return { s: { type: "draw_stock" }, m: { type: "meld", cards }, d: { type: "discard", card: cards[0] ?? "X1" } }[key];
 }
 
 /** Dragging, for mouse and finger alike. Whatever it does can be done by clicks too. */
@@ -302,7 +312,7 @@ export function drawTools(ui, deeds) {
     $("#dock-tools"),
     items,
     (item) => item.key,
-    (item) => h(`button.tool.tool-${item.key}`, { type: "button", onclick: item.deed }, icon(item.icon), h("span")),
+    (item) => h(`button.tool.tool-${item.key}`, { onclick: item.deed }, icon(item.icon), h("span")),
     (element, item) => {
       set($("span", element), { text: item.text });
       set(element, { "aria-label": item.text, title: item.text, "aria-disabled": item.isOff && "true" });

@@ -1,7 +1,7 @@
 /** Replaying a finished game with all cards open, from the service or from a record file. */
 
 import { Client, Problem } from "./api.js";
-import { $, h, set } from "./dom.js";
+import { $, h, icon, set } from "./dom.js";
 import { readLog } from "./end.js";
 import { t } from "./i18n.js";
 import { kept, tokenOf } from "./keep.js";
@@ -31,7 +31,7 @@ const eventsOfDeal = ({ number, actions, score }) =>
 
 /** Show every state of a game, to be walked through. */
 export class Replay {
-  /** @param {(game: any, event: any) => void} onShow @param {() => void} onClose */
+  /** @param {(game: any, event: any, isNext: boolean) => void} onShow @param {() => void} onClose */
   constructor(onShow, onClose) {
     this.onShow = onShow;
     this.onClose = onClose;
@@ -55,11 +55,12 @@ export class Replay {
   }
 
   show(place) {
+    const was = this.at;
     this.at = Math.max(0, Math.min(this.frames.length - 1, place));
     const { game, event } = this.frames[this.at];
     const text = event ? eventText(game, event) : t("replay.deal", { number: game.deal.number });
     this.text = t("replay.at", { at: this.at, count: this.frames.length - 1, text });
-    this.onShow(game, event);
+    this.onShow(game, event, this.at === was + 1);
     const slider = $("#replay-slider");
     slider.value = this.at;
     slider.setAttribute("aria-valuetext", text);
@@ -74,27 +75,34 @@ export class Replay {
   pause() {
     clearInterval(this.timer);
     this.timer = null;
-    const button = $("#replay-play");
-    if (button) set(button, { text: t("replay.play") });
+    this.#label("play");
   }
 
   #toggle() {
     if (this.timer) return this.pause();
     if (this.at === this.frames.length - 1) this.show(0);
-    set($("#replay-play"), { text: t("replay.pause") });
+    this.#label("pause");
     this.timer = setInterval(() => this.show(this.at + 1), Math.max(PACES[kept("pace", "normal")], 200));
     return undefined;
   }
 
+  /** What the button in the middle does next. */
+  #label(does) {
+    const button = $("#replay-play");
+    if (!button) return;
+    set($("span", button), { text: t(`replay.${does}`) });
+    $("svg", button).replaceWith(icon(does));
+  }
+
   #controls() {
-    const button = (text, onclick, id = null) => h("button.act", { type: "button", onclick, id }, text);
+    const button = (does, onclick, id = null) => h("button.act", { onclick, id }, icon(does), h("span", {}, t(`replay.${does}`)));
     const slider = h("input", { type: "range", id: "replay-slider", min: 0, max: this.frames.length - 1, value: 0, "aria-label": t("replay.slider"), oninput: () => this.show(Number(slider.value)) });
     $("#actions").replaceChildren(
-      button(t("replay.back"), () => this.show(this.at - 1)),
-      button(t("replay.play"), () => this.#toggle(), "replay-play"),
-      button(t("replay.forward"), () => this.show(this.at + 1)),
+      button("back", () => this.show(this.at - 1)),
+      button("play", () => this.#toggle(), "replay-play"),
+      button("forward", () => this.show(this.at + 1)),
       slider,
-      button(t("replay.close"), () => this.onClose()),
+      button("close", () => this.onClose()),
     );
   }
 }

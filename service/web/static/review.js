@@ -1,7 +1,7 @@
 /** The review of a finished game: skill and luck apart, and the moves that cost most. */
 
 import { Problem } from "./api.js";
-import { h, s } from "./dom.js";
+import { $, h, s } from "./dom.js";
 import { number, t } from "./i18n.js";
 import { actionText, badge, nameOf } from "./names.js";
 
@@ -13,7 +13,7 @@ const HEIGHT = 180;
 const LUCK_HEIGHT = 74;
 const LEFT = 42;
 const TOP = 22;
-const MOST_LISTED = 10;
+const MOST_LISTED = 5;
 
 const signed = (points) => number(points, { signed: true, digits: 1 });
 
@@ -43,7 +43,8 @@ function drawFound(game, review, deeds, found) {
   const { decisions = [], draws = [], players = [] } = review;
   if (!decisions.length) return;
   const width = Math.min(WIDEST, Math.max(NARROWEST, found.clientWidth || WIDEST));
-  found.replaceChildren(graphOf(game, decisions, draws, deeds, width), playersOf(game, players), worstOf(game, decisions, deeds));
+  const isOpen = $("details.blunders-more", found)?.open ?? false;
+  found.replaceChildren(graphOf(game, decisions, draws, deeds, width), playersOf(game, players), ...worstOf(game, decisions, deeds, isOpen));
 }
 
 /** Points of a seat as points of the viewer's team. */
@@ -69,7 +70,7 @@ function graphOf(game, decisions, draws, deeds, width) {
   return h(
     "figure",
     {},
-    h("figcaption", { id: "review-graph-words" }, t("review.graph", { last: signed(margins.at(-1)) })),
+    h("figcaption", { id: "review-graph-words" }, t("review.graph")),
     s(
       "svg",
       { viewBox: `0 0 ${width} ${HEIGHT + LUCK_HEIGHT}`, class: "review-graph", role: "img", "aria-labelledby": "review-graph-words" },
@@ -82,6 +83,7 @@ function graphOf(game, decisions, draws, deeds, width) {
       ...marks,
       ...luckOf(game, draws, x, middle),
     ),
+    h("ul.legend", { "aria-hidden": "true" }, ["slip", "blunder"].map((kind) => h(`li.${kind}`, {}, t(`review.legend_${kind}`)))),
   );
 }
 
@@ -108,14 +110,13 @@ function markOf(game, one, x, y, deeds) {
 }
 
 function playersOf(game, players) {
-  const head = ["player", "decisions", "slips", "loss", "luck"].map((key) => h("th", { scope: "col" }, t(`review.${key}`)));
+  const head = ["player", "slips", "loss", "luck"].map((key) => h("th", { scope: "col" }, t(`review.${key}`)));
   const rows = players.map((one) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, badge(game, one.seat), ` ${nameOf(game, one.seat)}`),
-      h("td", {}, number(one.decisions)),
-      h("td", {}, number((one.words?.slip ?? 0) + (one.words?.blunder ?? 0))),
+      h("th", { scope: "row" }, h("span.who", {}, badge(game, one.seat), nameOf(game, one.seat))),
+      h("td", {}, `${number((one.words?.slip ?? 0) + (one.words?.blunder ?? 0))} / ${number(one.decisions)}`),
       h("td", {}, number(one.loss, { digits: 1 })),
       h("td", {}, signed(one.luck)),
     ),
@@ -123,21 +124,29 @@ function playersOf(game, players) {
   return h("table.scores.players", {}, h("caption.unseen", {}, t("review.heading")), h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows));
 }
 
-/** The moves that surely cost something, the dearest first; each leads to its place in the replay. */
-function worstOf(game, decisions, deeds) {
+/**
+ * The moves that surely cost something, the dearest first; each leads to its place in the replay.
+ * The viewer's own come first.
+ */
+function worstOf(game, decisions, deeds, isOpen) {
   const worst = decisions.filter((one) => ["slip", "blunder"].includes(one.word)).sort((a, b) => b.loss - a.loss);
-  if (!worst.length) return h("p.note", {}, t("review.no_slips"));
-  return h(
-    "ol.blunders",
-    { "aria-label": t("review.worst") },
-    worst.slice(0, MOST_LISTED).map((one) =>
-      h(
-        "li",
-        {},
-        badge(game, one.seat),
-        h("button.act", { type: "button", onclick: () => deeds.replay(one.version) }, `${nameOf(game, one.seat)}: ${actionText(one.action)}`),
-        h("span", {}, `${t(`review.${one.word}`, { points: number(one.loss, { digits: 1 }) })} ${t("review.best", { action: actionText(one.best) })}`),
-      ),
-    ),
-  );
+  if (!worst.length) return [h("p.note", {}, t("review.no_slips"))];
+  const own = worst.filter((one) => one.seat === game.viewer);
+  const others = worst.filter((one) => one.seat !== game.viewer);
+  const list = (heading, moves) => moves.length ? [h("h4", {}, heading), h("ol.blunders", { "aria-label": heading }, moves.map((one) => moveOf(game, one, deeds)))] : [];
+  const more = others.slice(MOST_LISTED);
+  return [
+    ...(game.viewer === null ? [] : own.length ? list(t("review.own"), own) : [h("h4", {}, t("review.own")), h("p.note", {}, t("review.no_slips"))]),
+    ...list(t(game.viewer === null ? "review.worst" : "review.others"), others.slice(0, MOST_LISTED)),
+    ...(more.length ? [h("details.blunders-more", { open: isOpen }, h("summary", {}, t("review.more", { count: more.length })), h("ol.blunders", {}, more.map((one) => moveOf(game, one, deeds))))] : []),
+  ];
 }
+
+const moveOf = (game, one, deeds) =>
+  h(
+    "li",
+    {},
+    badge(game, one.seat),
+    h("button.act", { onclick: () => deeds.replay(one.version) }, `${nameOf(game, one.seat)}: ${actionText(one.action)}`),
+    h("span", {}, `${t(`review.${one.word}`, { points: number(one.loss, { digits: 1 }) })} ${t("review.best", { action: actionText(one.best) })}`),
+  );

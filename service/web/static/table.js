@@ -7,18 +7,18 @@
  *   #watch=ID                 looking on
  */
 
-import { Away, Client, Problem, newKey } from "./api.js";
-import { back, spoken } from "./cards.js";
-import { botDialog, createGame, dealOverDialog, drawLine, joinDialog, newGameDialog, quickOrder, rulesDialog, scoreTable, settingsDialog, waitingPanel } from "./dialogs.js";
+import { Away, Client, Problem } from "./api.js";
+import { back, face, spoken } from "./cards.js";
+import { botDialog, createGame, dealOverDialog, drawLine, joinDialog, newGameDialog, quickOrder, quickWords, rulesDialog, scoreTable, settingsDialog, waitingPanel } from "./dialogs.js";
 import { $, $$, fly, h, icon, isStill, placesOf, set } from "./dom.js";
 import { dealStart } from "./deal.js";
 import { Drawer } from "./drawer.js";
 import { drawResult } from "./end.js";
 import { Hints } from "./hints.js";
-import { choose, lang, start as startWords, t } from "./i18n.js";
+import { choose, lang, number, start as startWords, t } from "./i18n.js";
 import { forgetSeat, games, keep, keepSeat, kept, tokenOf } from "./keep.js";
 import { Feed } from "./live.js";
-import { badge, eventText, nameOf } from "./names.js";
+import { badge, eventText, nameOf, teamName } from "./names.js";
 import { PACES, Show } from "./pace.js";
 import { drawActions, drawTools, turnText, wirePlay } from "./play.js";
 import { Replay, openingOf } from "./replay.js";
@@ -27,6 +27,15 @@ import { drawPlate, drawTable, layOut } from "./view.js";
 const MOST_LOG = 200;
 /** Events before the state that a game is opened at. */
 const KNOWN_LOG = 40;
+
+/** On the first page: a run and a joker. */
+const SHOWN = ["TD", "JD", "QD", "KD", "X1"];
+
+function spreadOut(card, place) {
+  const drawn = face(card);
+  drawn.style.setProperty("--turn", `${7 * (place - 2)}deg`);
+  return drawn;
+}
 
 /** What the page knows now. */
 const ui = {
@@ -55,7 +64,7 @@ const say = (text) => {
   setTimeout(() => (line.textContent = text), 30);
 };
 
-const hints = new Hints(ui, { play: (action) => play(action), say });
+const hints = new Hints(ui, { play: (action) => play(action), say, refuse: (text) => refuse(null, text) });
 const drawer = new Drawer(() => ui.client.token);
 
 // ---- drawing
@@ -78,6 +87,7 @@ function redraw() {
   drawPlate($("#me"), game, game.viewer ?? 0);
   set($("#turn"), { text: ui.replay ? ui.replay.text : turnText(ui) });
   drawClock();
+  drawTally();
   drawTools(ui, deeds);
   if (ui.replay === null) drawActions(ui);
   $("#scores").replaceChildren(scoreTable(game), h("p.note", {}, game.seating.draws.length ? t("scores.draw", { draw: drawLine(game), dealer: nameOf(game, game.seating.dealer) }) : ""));
@@ -97,6 +107,24 @@ function drawClock() {
   if (left === CLOCK_WARNS_S && ui.isMine) say(t("clock.soon", { count: left }));
 }
 
+/** Points so far, where there is no room for the score sheet. */
+function drawTally() {
+  const { game } = ui;
+  const own = (game.viewer ?? 0) % 2;
+  const isOn = game.status === "playing" && game.deal.phase !== "over";
+  const lines = [own, 1 - own].map((team) => h("span", {}, `${teamName(game, team)} ${number(game.scores[team] + (isOn ? game.deal.points[team] : 0))}`));
+  $("#tally").replaceChildren(...(game.viewer === null ? [] : lines));
+}
+
+/** Bring into sight what happened, or the piles to draw from. */
+function lookAt({ deal }, event) {
+  const table = $("#table");
+  if (table.scrollHeight <= table.clientHeight) return;
+  const id = event?.action?.meld ?? (event?.action?.type === "meld" && deal.melds.at(-1)?.id);
+  if (ui.isMine && deal.phase === "draw") table.scrollTop = 0;
+  else if (id) $(`[data-meld="${id}"]`)?.scrollIntoView({ block: "nearest" });
+}
+
 const focusHome = () => ($('#hand [tabindex="0"]') ?? $("#actions button") ?? $("#hand")).focus({ preventScroll: true });
 
 /** Draw a new state, its moved cards flying from where they were. */
@@ -105,9 +133,10 @@ function stage(game, event) {
   const wasDeal = ui.game?.deal?.number;
   const wasMine = ui.isMine;
   ui.game = game;
-  $("#refusal").replaceChildren();
+  calm();
   if (hints.hint && hints.hint.version !== game.version) hints.clear();
   redraw();
+  if (game.deal) lookAt(game, event);
   if (event?.type === "played" && wasDeal === event.deal) flyCards(before, event);
   if (event) tell(event);
   if (ui.isMine && !wasMine) say(turnText(ui));
@@ -171,8 +200,7 @@ async function play(action) {
   ui.isSending = true;
   const { client, feed, show } = ui;
   try {
-    const headers = { "If-Match": `"${ui.game.version}"`, "Idempotency-Key": newKey() };
-    const answer = await client.post(`/games/${ui.id}/actions`, action, { headers });
+    const answer = await client.once(`/games/${ui.id}/actions`, action, { "If-Match": `"${ui.game.version}"` });
     ui.selected = new Set();
     ui.isSending = false;
     if (feed.played(answer.action, answer.game)) show.push([answer.action]);
@@ -202,14 +230,21 @@ function refuse(error, text = null) {
   const said = text ?? (error instanceof Problem ? error.message : t("fault.away"));
   const rule = error?.rule;
   $("#refusal").replaceChildren(
-    ...[rule && h("button.rule-link", { type: "button", "aria-label": t("rules.show", { rule }), onclick: () => rulesDialog(rule) }, rule), h("span", {}, said)].filter(Boolean),
+    ...[
+      rule && h("button.rule-link", { "aria-label": t("rules.show", { rule }), onclick: () => rulesDialog(rule) }, rule),
+      h("span", {}, said),
+      h("button.tool", { "aria-label": t("close"), onclick: () => { calm(); focusHome(); } }, icon("close")),
+    ].filter(Boolean),
   );
 }
+
+/** Take back what was refused: something else is tried. */
+const calm = () => $("#refusal").replaceChildren();
 
 async function letBotPlay(level, isForGood) {
   const { client, id, seat } = ui;
   if (isForGood) return client.call("PUT", `/games/${id}/seats/${seat}/bot`, { body: { level } });
-  return client.post(`/games/${id}/bot-moves`, { level }, { headers: { "Idempotency-Key": newKey() } });
+  return client.once(`/games/${id}/bot-moves`, { level });
 }
 
 /** Take the own seat back from the bot that plays it. */
@@ -225,13 +260,14 @@ const deeds = {
   play,
   explain,
   redraw,
+  calm,
   sort() {
     ui.order = ui.order === "suit" ? "rank" : "suit";
     keep("order", ui.order);
     redraw();
   },
   hint() {
-    openSide("hint");
+    if (ui.isMine) openSide("hint");
     return hints.ask();
   },
   back: takeSeatBack,
@@ -265,6 +301,7 @@ async function openGame(id, seat, token) {
     const known = actions.filter((event) => event.version <= latest.version);
     // Of a game that was made this moment nothing is to be missed: bots may have moved already.
     const game = (ui.madeNow === id && since === 0 && latest.deal && dealStart(latest, known)) || latest;
+    const isNew = ui.madeNow === id;
     ui.madeNow = null;
     ui.show = new Show(feed, game, {
       pace: () => PACES[kept("pace", "normal")] ?? 0,
@@ -277,6 +314,8 @@ async function openGame(id, seat, token) {
     ui.show.log.push(...known.filter((event) => event.version <= game.version));
     stage(game, null);
     drawLog();
+    // The button or link that led here is gone.
+    if (isNew || $("#welcome").contains(document.activeElement)) focusHome();
     ui.show.push(actions);
     ui.show.push(early);
   } catch (error) {
@@ -326,7 +365,7 @@ function goTo(fields) {
 /** The next game with the same seats; only the app that made this one may ask for it. */
 async function playAgain() {
   try {
-    openCreated(await Client.app().post(`/games/${ui.id}/rematch`, {}, { headers: { "Idempotency-Key": newKey() } }));
+    openCreated(await Client.app().once(`/games/${ui.id}/rematch`, {}));
   } catch (error) {
     refuse(error);
     say(error.message);
@@ -350,17 +389,19 @@ function welcome(text = null) {
   drawLive("none");
   $("#welcome").hidden = false;
   for (const part of ["#game", "#dock", "#side"]) $(part).hidden = true;
-  const quick = h("button.act.main", { type: "button", "data-do": "quick", onclick: () => quickGame(quick) }, t("welcome.quick"));
+  const quick = h("button.act.main", { "data-do": "quick", onclick: () => quickGame(quick) }, t("welcome.quick"));
   $("#welcome").replaceChildren(
     h(
       "div.card-panel",
       {},
+      h("div.spread", { "aria-hidden": "true" }, SHOWN.map(spreadOut)),
       h("h2", {}, t("welcome.heading")),
       h("p", {}, t("welcome.text")),
       text && h("p.fault", { role: "alert" }, text),
-      h("div.form-foot", {}, quick, h("button.act", { type: "button", onclick: newGame }, t("welcome.new"))),
+      h("div.form-foot", {}, quick, h("button.act", { onclick: newGame }, t("welcome.new"))),
+      h("p.note", {}, t("welcome.quick_note", quickWords())),
       games().length ? h("section", {}, h("h3", {}, t("welcome.go_on")), h("ul.games", {}, games().map(({ id, seat, name, at }) => h("li", {}, h("a", { href: `#game=${id}&seat=${seat}` }, t("welcome.game", { name, date: new Date(at).toLocaleString(lang()) })))))) : "",
-      h("p.note", {}, h("a", { href: "/docs/guides" }, t("welcome.docs")), " · ", h("a", { href: "/replay" }, t("welcome.replay"))),
+      h("p.note", {}, h("a", { href: `/docs/guides?lang=${lang()}` }, t("welcome.docs")), " · ", h("a", { href: `/replay?lang=${lang()}` }, t("welcome.replay"))),
     ),
   );
 }
@@ -413,13 +454,13 @@ async function replayPage(address) {
   document.documentElement.dataset.page = "replay";
   ui.replay?.pause();
   ui.replay = new Replay(
-    (game, event) => {
+    (game, event, isNext) => {
       const before = placesOf(document);
       ui.game = game;
       $("#welcome").hidden = true;
       redraw();
       drawLog(ui.replay.eventsSoFar());
-      if (event) flyCards(before, event);
+      if (event && isNext) flyCards(before, event);
     },
     () => (location.href = ui.id ? `/#${new URLSearchParams(ui.seat === null ? { watch: ui.id } : { game: ui.id, seat: ui.seat })}` : "/"),
   );
@@ -437,7 +478,7 @@ async function replayPage(address) {
 
 async function changeLanguage(wanted) {
   await choose(wanted);
-  $("#refusal").replaceChildren();
+  calm();
   drawPage();
   await hints.retell();
 }
@@ -471,7 +512,7 @@ function wirePage() {
   };
   for (const button of $$(".bar [data-do]")) button.addEventListener("click", tools[button.dataset.do]);
   $("#drawer").addEventListener("keydown", (event) => event.key === "Escape" && drawer.toggle(false));
-  $("#side").prepend(h("button.tool.side-close", { type: "button", "aria-label": t("close"), onclick: () => openSide("none") }, icon("close")));
+  $("#side").prepend(h("button.tool.side-close", { "aria-label": t("close"), onclick: () => openSide("none") }, icon("close")));
   wirePlay(ui, deeds);
   new ResizeObserver(layOut).observe($("#hand"));
   addEventListener("hashchange", () => openAddress());

@@ -21,11 +21,12 @@ export function drawTable(ui) {
 function chipsOf(game, seat) {
   const { deal } = game;
   const holder = game.seats[seat];
-  return [
-    holder.player === "bot" && h("span.chip", {}, levelName(holder.level)),
-    deal.dealer === seat && h("span.chip", {}, t("seat.dealer")),
-    deal.hand_counts[seat] === 0 && deal.phase !== "over" && h("span.chip.floats", {}, t("seat.floats")),
-  ];
+  const chips = [
+    holder.player === "bot" && h("span", {}, levelName(holder.level)),
+    deal.dealer === seat && h("span", {}, t("seat.dealer")),
+    deal.hand_counts[seat] === 0 && deal.phase !== "over" && h("span.floats", {}, t("seat.floats")),
+  ].filter(Boolean);
+  return chips.length > 0 && h("span.chips", {}, chips.flatMap((chip, place) => (place ? [" · ", chip] : [chip])));
 }
 
 /** Name, mark and state of a seat. */
@@ -36,7 +37,7 @@ export function drawPlate(element, game, seat) {
     badge(game, seat),
     h("span.name", {}, nameOf(game, seat)),
     isTurn && h("span.unseen", {}, t("seat.turn")),
-    ...chipsOf(game, seat),
+    chipsOf(game, seat),
   ];
   element.replaceChildren(...parts.filter(Boolean));
 }
@@ -101,7 +102,7 @@ function drawPile(ui) {
     $("#pile"),
     pile,
     (card) => card,
-    (card) => h("li", {}, h("button.card", { type: "button", "data-pile": card, "data-fly": card }, face(card))),
+    (card) => h("li", {}, h("button.card", { "data-pile": card, "data-fly": card }, face(card))),
     (element, card, index) => {
       const above = pile.slice(index + 1);
       const isLegal = takes.has(card);
@@ -167,7 +168,7 @@ function drawMelds(ui) {
 }
 
 const makeNewMeld = () =>
-  h("li.meld-place", {}, h("button.meld.new", { type: "button", "data-new": true, "data-drop": "new" }, h("span")));
+  h("li.meld-place", {}, h("button.meld.new", { "data-new": true, "data-drop": "new" }, h("span")));
 
 const makeMeld = (meld) =>
   h(
@@ -175,7 +176,7 @@ const makeMeld = (meld) =>
     {},
     h(
       "button.meld",
-      { type: "button", "data-meld": meld.id, "data-drop": `meld:${meld.id}` },
+      { "data-meld": meld.id, "data-drop": `meld:${meld.id}` },
       h("span.meld-head", { "aria-hidden": "true" }, h("span.meld-id"), h("span.meld-kind"), h("span.meld-worth")),
       h("span.meld-cards", { "aria-hidden": "true" }),
     ),
@@ -225,7 +226,7 @@ function drawHand(ui) {
     (card) =>
       card[0] === "?"
         ? h("span.card.hand-card", { "aria-hidden": "true" }, back())
-        : h("button.card.hand-card", { type: "button", "data-card": card, "data-fly": card }, face(card)),
+        : h("button.card.hand-card", { "data-card": card, "data-fly": card }, face(card)),
     (element, card) => {
       if (card[0] === "?") return;
       const isDue = game.deal.due === card && ui.isMine;
