@@ -161,10 +161,11 @@ def test_an_address_that_is_not_public_gets_nothing(
 def test_a_slow_receiver_slows_nobody(
     here: House, redis: redis_py.Redis, receiver: Receiver
 ) -> None:
-    """Twenty messages for one who takes a second for each; another has his at once."""
+    """Twenty messages for one who answers none of them until another has had his."""
+    go_on = threading.Event()
 
     def slowly(_posted: Posted) -> Answer:
-        time.sleep(1)
+        go_on.wait(30)
         return 204, {}, b""
 
     receiver.answer = slowly
@@ -173,15 +174,12 @@ def test_a_slow_receiver_slows_nobody(
         prompt = hooked_game(here, quick, events=["game.finished"])
         for game_id in (*slow, prompt):
             abandon_game(here, APP, game_id)
-        began = time.monotonic()
         work_off(redis, "webhooks")
         quick.await_messages(1)
-        taken_s = time.monotonic() - began
         begun = len(receiver.got)
+        go_on.set()
         webhooks.wait_for_threads()
 
-    print(f"\nthe quick one had its message after {taken_s:.2f} s, the slow one {begun} by then")
-    assert taken_s < 1
     assert begun <= webhooks.MOST_AT_ONCE
     assert {delivery(here, game_id)["status"] for game_id in slow} == {"delivered"}
 
