@@ -279,7 +279,7 @@ def test_a_link_for_looking_on_carries_its_token_and_leaves_no_trace_of_it(
     assert {f"Bearer {token}"} == callers
     assert "token" not in table.page.url
     assert 0 == table.find("#actions button").count()
-    assert re.search(r" win, -?\d+ to |A draw, ", table.find("#result h2").inner_text())
+    assert re.search(r" win, \u2212?\d+ to |A draw, ", table.find("#result h2").inner_text())
 
 
 def test_a_review_leads_to_the_moves_that_cost_most(service: Service, open_table: Open):
