@@ -7,6 +7,7 @@ wrong moment.
 Beside the worker of the bots' queue runs a small process that sweeps for games whose bot nobody
 plays (`service/games/sweeping.py`)."""
 
+import logging
 import signal
 import subprocess
 import sys
@@ -177,8 +178,14 @@ def work(queue_name: str, settings: Settings) -> None:
         stop_tracing()
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Tell whether RQ's line says more than that it has cleaned up, which it does all the time."""
+    return "cleaning" not in record.getMessage()
+
+
 def make_worker(queue_name: str, connection: redis.Redis) -> WarmWorker:
     """Return a worker of one queue."""
+    logging.getLogger("rq.worker").addFilter(_is_news)
     queue = Queue(queue_name, connection=connection, serializer="json", job_class=PlainJob)
     return WarmWorker(
         [queue],

@@ -60,6 +60,19 @@ def test_a_worker_plays_the_bots_that_are_called(here: House, redis: redis_py.Re
     assert fetch(redis, f"bot-{game_id}-{version}-1").is_finished
 
 
+def test_an_idle_worker_does_not_fill_the_log(
+    redis: redis_py.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    """RQ tells that it cleans its lists whenever it does, and here that is every two seconds."""
+    caplog.set_level("INFO")
+    worker = make_worker("bots", redis)
+    worker.run_maintenance_tasks()
+
+    assert not [line for line in caplog.messages if "cleaning" in line]
+    worker.log.info("Worker: started")
+    assert "Worker: started" in caplog.messages
+
+
 def test_a_job_that_is_not_on_the_list_is_refused(
     here: House, redis: redis_py.Redis, tmp_path: Path
 ) -> None:
