@@ -92,15 +92,14 @@ def finish_overdue_turn(
             at, view, game = seat_view(here, game_id, seat)
         except GameNotFound:
             break
-        if game.match.deal.turn != seat:
-            break
         if missed_turns(game, seat) >= MOST_MISSED and game.seats[seat].player == "human":
             with suppress(StaleVersion, Conflict):
                 hand_over(here, game_id, seat, at)
             continue
         is_forfeit = is_forced and game.external_to_move == seat
         is_due = is_overdue(game, here.clock())
-        if game.turn_version != turn_version or not (is_due or is_forfeit):
+        is_in_hand = game.match.deal.turn == seat and game.turn_version == turn_version
+        if not is_in_hand or not (is_due or is_forfeit):
             break
         level = timeout_level(game, seat)
         by = "bot" if is_forfeit else "clock"

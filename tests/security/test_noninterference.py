@@ -82,7 +82,10 @@ def shown(answer: Answer) -> bytes:
 
 
 def left_besides(world: World, lines: list[Any]) -> dict[str, Any]:
-    """Return what else left the process: lines of the log, messages, counters."""
+    """Return what else left the process: lines of the log, messages, counters.
+
+    That Redis is away is said by the clock, once in some seconds, and left out."""
+    lines = [line for line in lines if line["event"] != "store_away"]
     house: House = world.api.app.extensions["persian_rummy"].house
     made = announce(house, world.game_id)
     counters = world.api.get("/metrics").raw.decode().split("\n")
