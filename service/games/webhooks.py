@@ -115,12 +115,13 @@ def announce(house: House, game_id: str) -> list[str]:
             made += _deliver(house, game, hooks, started, game.created_at)
         house.store.set_announced(game_id, told)
     while entries := house.store.read_log(game_id, told, LOG_PAGE):
+        # After its log: a game may have gone on, and ended, since it was last looked at.
+        game = load_game(house, game_id)
         for entry in entries:
             for message in _messages(game, entry):
                 made += _deliver(house, game, hooks, message, entry["at"])
         told = entries[-1]["version"]
         house.store.set_announced(game_id, told)
-        game = load_game(house, game_id)
     return made
 
 

@@ -17,7 +17,7 @@ from service.games.changing import load_game
 from service.games.hosting import GameOrder, SeatOrder, abandon_game, create_game
 from service.games.house import House
 from service.games.sweeping import sweep_clocks, sweep_webhooks
-from service.games.webhooks import DELIVERY
+from service.games.webhooks import DELIVERY, announce
 from tests.receivers import SECRET, Answer, Posted, Receiver, receiving
 from tests.workers.tables import APP, log_of, make_game, play, play_until_turn_of, turn_of
 from tests.workers.test_main import quiet_logs, work_off
@@ -156,6 +156,25 @@ def test_an_address_that_is_not_public_gets_nothing(
     assert receiver.got == []
     (attempt,) = delivery(here, game_id)["attempts"]
     assert (attempt["status"], attempt["error"]) == (None, "address not allowed")
+
+
+def test_a_game_that_ends_while_its_news_are_read_is_told_as_ended(
+    here: House, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the game and that at its log."""
+    game_id = hooked_game(here, receiver, events=["game.finished"])
+    read_log = here.store.read_log
+    ended: list[str] = []
+
+    def read_after_the_end(*args: Any) -> Any:
+        if not ended:
+            ended.append(game_id)
+            abandon_game(here, APP, game_id)
+        return read_log(*args)
+
+    monkeypatch.setattr(here.store, "read_log", read_after_the_end)
+
+    assert len(announce(here, game_id)) == 1
 
 
 def test_a_slow_receiver_slows_nobody(
