@@ -359,8 +359,8 @@ def show_value_learning(
         work = [(number, seed) for number in range(deals)]
         played = _in_processes("strong play", states_of_deal, work, processes)
         inputs, targets = (np.concatenate(parts) for parts in zip(*played, strict=True))
-        refining = refine_net(weights, inputs, targets, REFINING_EPOCHS)
-        for epoch, weights, before, now in refining:  # noqa: B007 - the last is written
+        for epoch, refined, before, now in refine_net(weights, inputs, targets, REFINING_EPOCHS):
+            weights = refined
             click.echo(
                 f"epoch {epoch} of {len(targets):,} states from {deals:,} deals of strong play: "
                 f"mean squared error {now:,.0f}, {now - before:+,.0f}, of {targets.var():,.0f}"

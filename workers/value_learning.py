@@ -289,7 +289,7 @@ def _unfolded(
 
 def _judged(weights: dict[str, np.ndarray], states: States, train: int) -> Fit:
     targets = states.targets[train:]
-    missed = float(np.mean((predict(weights, states.inputs[train:]) - targets) ** 2))
+    missed = _squared_error(weights, states.inputs[train:], targets)
     noise = float(states.variances[train:].mean()) / states.playouts
     true_variance = float(targets.var()) - noise
     error = max(missed - noise, 0.0)
