@@ -16,11 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from service.rules.deal import DRAW, OVER, deal_cards, play
-from service.rules.shuffle import shuffled_deck
-from service.rules.view import SeatView, view_deal
+from service.rules.deal import DRAW, OVER
+from service.rules.view import SeatView
+from workers.bots.base import Decision
 from workers.bots.players import RandomBot, SearchBot
 from workers.learning import deal_world
+from workers.quality import self_play
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
@@ -120,23 +121,21 @@ def states_of_deal(number: int, seed: str) -> tuple[np.ndarray, np.ndarray]:
     """Let the teacher play deal `number`; return its starts of turns: inputs (turns, FEATURE_COUNT)
     and what the rest of the deal brought the team to move, points, (turns,).
     """
-    deal = deal_cards(shuffled_deck(f"{seed}-{number}", "deal-1"), number % 4)
     stray = new_rng("stray", seed, number)
     rows: list[np.ndarray] = []
     signs: list[int] = []
     laid: list[int] = []
-    step = 0
-    while deal.phase != OVER:
+
+    def decide(view: SeatView, seed: str) -> Decision:
+        is_stray = below(stray, 1_000) < 1_000 * STRAY_SHARE
+        return (RandomBot() if is_stray else TEACHER).decide(view, seed)
+
+    for deal, _view in self_play(f"{seed}-{number}", number % 4, decide):
         if deal.phase == DRAW:
             rows.append(np.zeros(FEATURE_COUNT))
             write_features(world_of_deal(deal)[0], rows[-1])
             signs.append(1 if deal.turn % 2 == 0 else -1)
             laid.append(deal.laid[0] - deal.laid[1])
-        is_stray = below(stray, 1_000) < 1_000 * STRAY_SHARE
-        player = RandomBot() if is_stray else TEACHER
-        action = player.decide(view_deal(deal, deal.turn), f"{seed}/{number}/{step}").action
-        play(deal, deal.turn, action)
-        step += 1
     margin = int(margin_of(world_of_deal(deal)[0]))
     return np.array(rows), np.array(signs) * (margin - np.array(laid))
 
