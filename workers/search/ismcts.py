@@ -195,7 +195,8 @@ def run_iterations(
     """Run `iterations` of the search; return how many nodes are used then.
 
     `template`, `unseen`, `counts` describe what is known (`determinize.py`); `worlds` has room for
-    one world; playouts are cut after `horizon` turns and go on in the `net` (`value_net.py`);
+    one world; playouts are cut after `horizon` turns (`play_turns`), and the `net` stands for the
+    rest (`value_net.py`);
     `values` is the table of `value_of` for margins of deals that have ended, `blurred_values` that
     for expected margins. Root statistics stand in the children of node 0.
     """

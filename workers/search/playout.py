@@ -112,6 +112,9 @@ WEIGHTS: dict[int, tuple[int, str]] = {
 DEFAULT_WEIGHTS = np.array([WEIGHTS[place][0] for place in range(WEIGHT_COUNT)], dtype=np.int64)
 HOLD_MELDS, HOLD_LAY_OFFS = 1, 2
 """Bits of what is held back."""
+LAST_STOCK = 3
+"""With so few cards of stock the end is near: playing on to it costs little, and it hangs on who
+can still go out before the stock is gone, which the learnt value knows least."""
 
 
 @search_kernel
@@ -393,9 +396,11 @@ def play_out(world, weights, rng):
 
 @search_kernel
 def play_turns(world, turns, weights, rng):
-    """Play the turn in hand to its end, and then as many as `turns`, unless the deal ends first."""
+    """Play the turn in hand to its end, and then as many as `turns`, unless the deal ends first;
+    with LAST_STOCK cards of stock or fewer, go on to the end.
+    """
     if world.phase != DRAW and world.phase != OVER:
         play_turn(world, weights, rng)
-    while world.phase != OVER and turns > 0:
+    while world.phase != OVER and (turns > 0 or world.stock_count <= LAST_STOCK):
         play_turn(world, weights, rng)
         turns -= 1

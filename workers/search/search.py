@@ -22,7 +22,7 @@ from workers.search.value_net import Net, load_net
 from workers.search.values import margin_values, win_chances
 from workers.search.world import new_worlds, template_of_view
 
-ENGINE = "so-ismcts-4"
+ENGINE = "so-ismcts-5"
 """Named in each hint; changes whenever an answer may."""
 CHUNK = 2_000
 """Iterations between two looks at the clock: about 10 to 20 ms."""
@@ -39,7 +39,8 @@ class SearchSettings:
     weights: tuple[int, ...] = tuple(int(w) for w in DEFAULT_WEIGHTS)
     """Of the playout (`playout.py`)."""
     horizon: int = 2
-    """Turns that a playout of the tree has before the learnt value stands for the rest."""
+    """Turns that a playout of the tree has before the learnt value stands for the rest; with little
+    stock it goes on to the end."""
 
 
 DEFAULT_SETTINGS = SearchSettings()

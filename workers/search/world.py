@@ -95,3 +95,17 @@ def margin_of(world):
     if world.went_out >= 0:
         margin += GOING_OUT_BONUS if world.went_out & 1 == 0 else -GOING_OUT_BONUS
     return margin
+
+
+@search_kernel
+def add_parts(world, team, laid_before_0, laid_before_1, line):
+    """Add to `line` what a deal that is over brought since teams 0 and 1 had laid so much: points
+    laid, points left in hand and times gone out, each for `team` and the other.
+    """
+    own, theirs = world.laid[0] - laid_before_0, world.laid[1] - laid_before_1
+    line[0] += own if team == 0 else theirs
+    line[1] += theirs if team == 0 else own
+    line[2] += points(world.hands[team]) + points(world.hands[team + 2])
+    line[3] += points(world.hands[1 - team]) + points(world.hands[3 - team])
+    if world.went_out >= 0:
+        line[4 if world.went_out & 1 == team else 5] += 1

@@ -1,12 +1,20 @@
 """The quick player: legal, and the same whether it goes in bulk or action by action."""
 
 import numpy as np
+import pytest
 
-from service.rules.deal import OVER, play
+from service.rules.deal import DRAW, OVER, play
 from service.rules.view import view_deal
-from tests.workers.search.positions import positions
+from tests.workers.search.positions import positions, random_deal
 from workers.bots.players import GREEDY_WEIGHTS, RuleOfThumbBot
-from workers.search.playout import DEFAULT_WEIGHTS, W_NOISE, play_out
+from workers.search.playout import (
+    DEFAULT_WEIGHTS,
+    LAST_STOCK,
+    W_NOISE,
+    play_out,
+    play_turn,
+    play_turns,
+)
 from workers.search.rng import new_rng
 from workers.search.world import margin_of, world_of_deal
 
@@ -39,3 +47,30 @@ def test_noise_changes_playouts_and_their_seed_repeats_them():
 
     assert margins[0] == margins[3]
     assert len(set(margins)) > 1
+
+
+@pytest.mark.parametrize("turns", [0, 2, 5])
+def test_a_playout_is_cut_only_while_there_is_stock(turns: int) -> None:
+    """After the turn in hand and so many more; or else it has gone on to the end."""
+    cut = ended = 0
+    late = [
+        deal.copy()
+        for seed in range(4)
+        for deal in random_deal(seed)
+        if 0 < deal.stock_count <= LAST_STOCK
+    ]
+    for deal in positions(30) + late:
+        world, by_turns = world_of_deal(deal)[0], world_of_deal(deal)[0]
+        rng = new_rng("same")
+
+        play_turns(world, turns, DEFAULT_WEIGHTS, new_rng("same"))
+
+        for _ in range(turns + (by_turns.phase != DRAW)):
+            if by_turns.phase != OVER:
+                play_turn(by_turns, DEFAULT_WEIGHTS, rng)
+        while by_turns.phase != OVER and by_turns.stock_count <= LAST_STOCK:
+            play_turn(by_turns, DEFAULT_WEIGHTS, rng)
+        assert world.tobytes() == by_turns.tobytes()
+        ended += world.phase == OVER
+        cut += world.phase == DRAW
+    assert min(cut, ended) > 5
