@@ -2,17 +2,24 @@
 
 The search's own averages are biased: the best of several noisy numbers is too high (the winner's
 curse), and a tree samples what it likes. So the moves to be shown are played again on worlds that
-the search never saw, the same worlds for each move, down the finished tree (most visits first) and
-then by the playout's rules of thumb. Nothing is learnt meanwhile, so the samples of a move are
-independent and equally distributed, and the usual interval of a mean holds."""
+the search never saw, the same worlds for each move, down the finished tree, the best average first,
+and then by the playout's rules of thumb. What happens until the mover's next turn is counted as it
+happens. Then, once the rules of thumb have had as many turns as in the search, the learnt value
+that the search goes by stands for the rest of the deal, part by part, so that the figures value
+moves as their order does. With little stock the deal is played to its end and all of it counted.
 
-from service.rules.deal import DRAW, OVER, find_in_pile
-from service.rules.score import points
+Nothing is learnt meanwhile, so the samples of a move are independent and equally distributed, and
+the usual interval of a mean holds: for what these samples come to on average. How far the learnt
+value errs is not in it."""
+
+from service.rules.deal import OVER, find_in_pile
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize
+from workers.search.ismcts import value_of
 from workers.search.moves import DISCARD, LAY_ON_SET, apply_move, list_moves
-from workers.search.playout import play_turn
-from workers.search.world import copy_world, margin_of
+from workers.search.playout import goes_on, play_turn
+from workers.search.value_net import MARGIN_OF_PARTS, PART_COUNT, net_parts
+from workers.search.world import add_parts, copy_world
 
 # Columns of the sums, one row a move. Own and theirs are the mover's team and the other.
 (
@@ -30,25 +37,30 @@ from workers.search.world import copy_world, margin_of
     BEHIND,
 ) = range(12)
 """Margin and its square; chance to win the game; points laid from now on; points left in hand;
-times gone out; times the next player takes the card discarded (or from below it); times the deal
-ends before the mover's next turn; difference to the first move, squared."""
+chance to go out, of either team; times the next player takes the card discarded (or from below it);
+times the deal ends before the mover's next turn; difference to the first move, squared."""
 COLUMN_COUNT = 12
-MIN_TREE_VISITS = 20
+MIN_TREE_VISITS = 10
 """A node visited less often says nothing: the playout goes on from there."""
+ROUND = 3
+"""Turns between two of a seat."""
 
 
 @search_kernel
-def most_visited(nodes, parent, legal, stamp):
-    """Return the child of `parent` with most visits among the moves marked legal, or 0 when none
-    has enough.
-    """
+def best_known(nodes, parent, legal, stamp):
+    """Return the child of `parent` with the best average for its mover among the moves marked
+    legal, or 0 when none has enough visits.
+
+    Not the one with most visits: what is legal in few worlds has few, however good it is."""
     best = 0
-    best_visits = MIN_TREE_VISITS - 1
+    best_mean = -1e300
     child = nodes[parent].first_child
     while child:
         node = nodes[child]
-        if legal[node.code] == stamp and node.visits > best_visits:
-            best, best_visits = child, node.visits
+        if legal[node.code] == stamp and node.visits >= MIN_TREE_VISITS:
+            mean = node.total / node.visits if node.seat & 1 == 0 else -node.total / node.visits
+            if mean > best_mean:
+                best, best_mean = child, mean
         child = node.next_sibling
     return best
 
@@ -64,7 +76,7 @@ def child_by_code(nodes, parent, code):
 
 @search_kernel
 def follow_tree(nodes, node, world, scratch):
-    """Play the most visited move below `node`; return the child, or 0 when the tree has nothing to
+    """Play the best move below `node`; return the child, or 0 when the tree has nothing to
     say.
     """
     moves, listed, _marks, _path, stamps = scratch
@@ -74,79 +86,118 @@ def follow_tree(nodes, node, world, scratch):
     count = list_moves(world, moves)
     for i in range(count):
         listed[moves[i]] = stamps[0]
-    child = most_visited(nodes, node, listed, stamps[0])
+    child = best_known(nodes, node, listed, stamps[0])
     if child:
         apply_move(world, int(nodes[child].code))
     return child
 
 
 @search_kernel
-def play_sample(world, nodes, node, code, scratch, weights, rng):
-    """Play `code` and then to the end of the deal; return whether the next player took the discard
-    and whether the deal ended within the round.
+def finish_turn(world, nodes, node, scratch, weights, rng):
+    """Play what is left of the turn in hand, down the tree from `node` and then by rules of thumb;
+    return the node reached, or 0.
     """
     seat = world.turn
-    thrown = code - DISCARD if DISCARD <= code < LAY_ON_SET else -1
-    taken = 0
-    short = 1
-    apply_move(world, code)
-    node = child_by_code(nodes, node, code)
-    before = world.turn
-    while world.phase != OVER:
-        if world.phase == DRAW and world.turn != before:
-            before = world.turn
-            if before == seat:
-                short = 0
-            is_after_next = before == (seat + 2) & 3 and short == 1
-            if is_after_next and thrown >= 0 and find_in_pile(world, thrown) < 0:
-                taken = 1
+    while world.turn == seat and world.phase != OVER:
         node = follow_tree(nodes, node, world, scratch)
         if node == 0:
             play_turn(world, weights, rng)
-    if (
-        thrown >= 0
-        and world.turn == (seat + 1) & 3
-        and short == 1
-        and find_in_pile(world, thrown) < 0
-    ):
-        taken = 1
+    return node
+
+
+@search_kernel
+def play_sample(world, nodes, code, scratch, weights, horizon, rng):
+    """Play `code` and on, until the mover's next turn at least and until the rules of thumb have
+    had `horizon` turns (`goes_on`); return whether the next player took the discard and whether the
+    deal ended within the round.
+    """
+    seat = world.turn
+    thrown = code - DISCARD if DISCARD <= code < LAY_ON_SET else -1
+    apply_move(world, code)
+    node = child_by_code(nodes, 0, code)
+    if world.turn == seat:
+        node = finish_turn(world, nodes, node, scratch, weights, rng)
+    taken = 0
+    turns = 0
+    while goes_on(world, max(ROUND - turns, horizon)):
+        if node == 0:
+            horizon -= 1
+        node = finish_turn(world, nodes, node, scratch, weights, rng)
+        turns += 1
+        if turns == 1 and thrown >= 0 and find_in_pile(world, thrown) < 0:
+            taken = 1
+    short = 1 if world.phase == OVER and turns <= ROUND else 0
     return taken, short
 
 
 @search_kernel
+def write_parts(world, net, team, laid_before_0, laid_before_1, parts):
+    """Write what a deal brings since teams 0 and 1 had laid so much into `parts` (PART_COUNT,), for
+    `team` and the other: as it has ended, or as the `net` expects at the start of a turn.
+    """
+    if world.phase == OVER:
+        for part in range(PART_COUNT):
+            parts[part] = 0.0
+        add_parts(world, team, laid_before_0, laid_before_1, parts)
+        return
+    net_parts(world, net, parts)
+    if world.turn & 1 != team:
+        for part in range(0, PART_COUNT, 2):
+            parts[part], parts[part + 1] = parts[part + 1], parts[part]
+    own, theirs = world.laid[0] - laid_before_0, world.laid[1] - laid_before_1
+    parts[0] += own if team == 0 else theirs
+    parts[1] += theirs if team == 0 else own
+
+
+@search_kernel
 def sample_moves(
-    template, unseen, counts, nodes, codes, samples, worlds, scratch, weights, wins, rng, sums
+    template,
+    unseen,
+    counts,
+    nodes,
+    codes,
+    samples,
+    worlds,
+    scratch,
+    weights,
+    horizon,
+    net,
+    parts,
+    wins,
+    blurred_wins,
+    rng,
+    sums,
 ):
     """Add `samples` fresh worlds to `sums`, each played once with every move of `codes`.
 
-    `worlds` has room for two; `wins[margin + len // 2]` is the mover team's chance to win the game;
-    `sums` has a row of COLUMN_COUNT a move, float64."""
+    `worlds` has room for two and `parts` for PART_COUNT; playouts are cut after `horizon` turns at
+    the earliest (`play_sample`), and the `net` stands for the rest; `wins` is the mover team's
+    chance to win the game by the margin of a deal that has ended, `blurred_wins` by the expected
+    one, tables as for `value_of`; `sums` has a row of COLUMN_COUNT a move, float64."""
     start = worlds[0]
     world = worlds[1]
-    seat = template[0].turn
-    team = seat & 1
+    team = template[0].turn & 1
     offset = len(wins) // 2
-    laid_before = template[0].laid[team]
-    theirs_before = template[0].laid[1 - team]
+    laid_0, laid_1 = template[0].laid[0], template[0].laid[1]
+    lead = laid_0 - laid_1 if team == 0 else laid_1 - laid_0
     for _ in range(samples):
         determinize(template[0], unseen, counts, start, rng)
-        first = 0
+        first = 0.0
         for row in range(len(codes)):
             copy_world(start, world)
-            taken, short = play_sample(world, nodes, 0, codes[row], scratch, weights, rng)
-            margin = margin_of(world) if team == 0 else -margin_of(world)
+            taken, short = play_sample(world, nodes, codes[row], scratch, weights, horizon, rng)
+            write_parts(world, net, team, laid_0, laid_1, parts)
+            line = sums[row]
+            margin = float(lead)
+            for part in range(PART_COUNT):
+                margin += parts[part] * MARGIN_OF_PARTS[part]
+                line[LAID + part] += parts[part]
             if row == 0:
                 first = margin
-            line = sums[row]
+            chances = wins if world.phase == OVER else blurred_wins
             line[MARGIN] += margin
             line[MARGIN_SQUARED] += margin * margin
-            line[WIN] += wins[margin + offset]
-            line[LAID] += world.laid[team] - laid_before
-            line[LAID_THEIRS] += world.laid[1 - team] - theirs_before
-            line[HAND] += points(world.hands[team]) + points(world.hands[team + 2])
-            line[HAND_THEIRS] += points(world.hands[1 - team]) + points(world.hands[3 - team])
-            if world.went_out >= 0:
-                line[OUT if world.went_out & 1 == team else OUT_THEIRS] += 1
+            line[WIN] += value_of(round(margin), chances, offset)
             line[TAKEN] += taken
             line[SHORT] += short
             line[BEHIND] += (margin - first) * (margin - first)

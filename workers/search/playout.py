@@ -395,12 +395,18 @@ def play_out(world, weights, rng):
 
 
 @search_kernel
-def play_turns(world, turns, weights, rng):
-    """Play the turn in hand to its end, and then as many as `turns`, unless the deal ends first;
-    with LAST_STOCK cards of stock or fewer, go on to the end.
+def goes_on(world, turns):
+    """Tell whether a playout that is to have `turns` more turns has another one: the end of the
+    deal ends it, and with LAST_STOCK cards of stock or fewer nothing else does.
     """
+    return world.phase != OVER and (turns > 0 or world.stock_count <= LAST_STOCK)
+
+
+@search_kernel
+def play_turns(world, turns, weights, rng):
+    """Play the turn in hand to its end, and then as many as `turns` (`goes_on`)."""
     if world.phase != DRAW and world.phase != OVER:
         play_turn(world, weights, rng)
-    while world.phase != OVER and (turns > 0 or world.stock_count <= LAST_STOCK):
+    while goes_on(world, turns):
         play_turn(world, weights, rng)
         turns -= 1

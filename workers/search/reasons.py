@@ -1,7 +1,9 @@
 """Why a move: a code with values and English sentences, made of what the samples showed.
 
-Nothing is said that the samples do not hold. The sentences are those of `service/games/reasons.py`,
-which makes them again in other languages from the code and the values."""
+Nothing is said that the samples do not hold (`evaluate.py`): what happens before the mover's next
+turn is counted in them, what comes of the deal is expected by them. The sentences are those of
+`service/games/reasons.py`, which makes them again in other languages from the code and the values.
+"""
 
 from typing import Any
 
@@ -15,14 +17,19 @@ from workers.search.moves import action_of_move
 from workers.search.search import MoveSamples
 
 
+def _chance(sample: MoveSamples, column: int) -> float:
+    """Return a chance of which a learnt part may lie a little outside what a chance can be."""
+    return min(max(sample.mean(column), 0.0), 1.0)
+
+
 def reason_for(view: SeatView, sample: MoveSamples) -> dict[str, Any]:
     """Return `{"code", "values", "text"}` for a sampled move."""
     action = action_of_move(sample.code, view)
     values: dict[str, Any] = {
         "lays": points(action.cards) if action.type in (rules.LAY_MELD, rules.LAY_OFF) else 0,
-        "goes_out": round(sample.mean(evaluate.OUT), 2),
-        "they_go_out": round(sample.mean(evaluate.OUT_THEIRS), 2),
-        "left_in_hand": round(sample.mean(evaluate.HAND), 1),
+        "goes_out": round(_chance(sample, evaluate.OUT), 2),
+        "they_go_out": round(_chance(sample, evaluate.OUT_THEIRS), 2),
+        "left_in_hand": round(max(sample.mean(evaluate.HAND), 0.0), 1),
         "ends_within_round": round(sample.mean(evaluate.SHORT), 2),
         "next_takes_it": round(sample.mean(evaluate.TAKEN), 2),
     }

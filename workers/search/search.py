@@ -18,7 +18,7 @@ from workers.search.ismcts import new_scratch, new_tree, run_iterations
 from workers.search.moves import MAX_MOVES, list_moves
 from workers.search.playout import DEFAULT_WEIGHTS
 from workers.search.rng import new_rng
-from workers.search.value_net import Net, load_net
+from workers.search.value_net import PART_COUNT, Net, load_net
 from workers.search.values import margin_values, win_chances
 from workers.search.world import new_worlds, template_of_view
 
@@ -39,8 +39,8 @@ class SearchSettings:
     weights: tuple[int, ...] = tuple(int(w) for w in DEFAULT_WEIGHTS)
     """Of the playout (`playout.py`)."""
     horizon: int = 2
-    """Turns that a playout of the tree has before the learnt value stands for the rest; with little
-    stock it goes on to the end."""
+    """Turns that a playout has before the learnt value stands for the rest; with little stock it
+    goes on to the end."""
 
 
 DEFAULT_SETTINGS = SearchSettings()
@@ -203,6 +203,7 @@ class Sampling:
     codes: list[int]
     samples: int = 0
     _sums: np.ndarray = field(init=False)
+    _parts: np.ndarray = field(init=False)
     _unseen: np.ndarray = field(init=False)
     _rng: np.ndarray = field(init=False)
 
@@ -210,12 +211,14 @@ class Sampling:
         search = self.search
         view = view_to_json(search.view)
         self._sums = np.zeros((len(self.codes), evaluate.COLUMN_COUNT))
+        self._parts = np.zeros(PART_COUNT)
         self._unseen = np.sort(search._arrays["unseen"])
         self._rng = new_rng(search.seed, view, ENGINE, "fresh", search.iterations)
 
     def run(self, samples: int) -> None:
         """Go on for so many worlds."""
-        a = self.search._arrays
+        search = self.search
+        a = search._arrays
         evaluate.sample_moves(
             a["template"],
             self._unseen,
@@ -224,9 +227,13 @@ class Sampling:
             np.array(self.codes, dtype=np.int64),
             samples,
             a["worlds"],
-            self.search._scratch,
+            search._scratch,
             a["weights"],
-            win_chances(self.search.view),
+            search.settings.horizon,
+            search._net,
+            self._parts,
+            win_chances(search.view),
+            win_chances(search.view, NET_SPREAD),
             self._rng,
             self._sums,
         )

@@ -26,24 +26,27 @@ _GRID = 2**-40
 
 
 @cache
-def _chances(deals_after: int, lead: int) -> np.ndarray:
-    """Return the chance to win the game by the margin of the deal in hand, for a team `lead` points
-    ahead before it and `deals_after` deals to come.
+def _chances(deals_after: int, lead: int, uncertainty: float) -> np.ndarray:
+    """Return the chance to win the game by the margin of the deal in hand, which may yet be
+    `uncertainty` points off, for a team `lead` points ahead before it and `deals_after` deals to
+    come.
     """
     margins = np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1) + lead
-    if deals_after == 0:
+    scale = math.hypot(MARGIN_SPREAD * math.sqrt(deals_after), uncertainty) * math.sqrt(2)
+    if scale == 0:
         return np.where(margins > 0, 1.0, np.where(margins < 0, 0.0, 0.5))
-    spread = MARGIN_SPREAD * math.sqrt(deals_after)
-    chances = [0.5 * math.erfc(-margin / (spread * math.sqrt(2))) for margin in margins]
+    chances = [0.5 * math.erfc(-margin / scale) for margin in margins]
     return np.array([round(chance / _GRID) * _GRID for chance in chances])
 
 
-def win_chances(view: SeatView) -> np.ndarray:
-    """Return the chance of the mover's team to win the game, by its margin of this deal; shape (2 *
-    LARGEST_MARGIN + 1,).
+def win_chances(view: SeatView, uncertainty: float = 0.0) -> np.ndarray:
+    """Return the chance of the mover's team to win the game, by its margin of this deal, or by its
+    expected margin where that may yet be `uncertainty` points off, one standard deviation; shape (2
+    * LARGEST_MARGIN + 1,).
     """
     team = view.turn % 2
-    return _chances(view.deals - view.number, view.scores[team] - view.scores[1 - team])
+    lead = view.scores[team] - view.scores[1 - team]
+    return _chances(view.deals - view.number, lead, uncertainty)
 
 
 @cache

@@ -8,6 +8,9 @@ import pytest
 from service.rules.view import view_deal
 from tests.workers.search.positions import positions
 from workers.search import evaluate
+from workers.search.evaluate import MIN_TREE_VISITS, best_known
+from workers.search.ismcts import add_node, new_tree
+from workers.search.moves import CODE_COUNT
 from workers.search.search import MoveSamples, Search
 from workers.search.values import LARGEST_MARGIN, margin_values, win_chances
 
@@ -36,8 +39,26 @@ def test_the_parts_add_up_to_the_margin():
 def test_shares_are_shares():
     for deal in positions(20):
         for sample in sampled(deal)[1]:
-            for column in (evaluate.WIN, evaluate.OUT, evaluate.TAKEN, evaluate.SHORT):
+            for column in (evaluate.WIN, evaluate.TAKEN, evaluate.SHORT):
                 assert 0 <= sample.mean(column) <= 1
+
+
+def test_the_tree_is_followed_by_average_and_not_by_visits():
+    """What is legal in few worlds has few visits; too few say nothing; each team wants its own."""
+    nodes = new_tree(10)
+    children = ((7, 90, 20.0), (8, 12, 30.0), (9, MIN_TREE_VISITS - 1, 40.0), (10, 50, -5.0))
+    for number, (code, visits, mean) in enumerate(children, start=1):
+        add_node(nodes, number, 0, code, 0)
+        nodes[number].visits, nodes[number].total = visits, visits * mean
+    legal = np.ones(CODE_COUNT, np.int64)
+
+    assert best_known(nodes, 0, legal, 1) == 2
+    legal[8] = 0
+    assert best_known(nodes, 0, legal, 1) == 1
+    nodes.seat[:] = 1
+    assert best_known(nodes, 0, legal, 1) == 4
+    legal[[7, 10]] = 0
+    assert best_known(nodes, 0, legal, 1) == 0
 
 
 def test_sampling_learns_nothing():
@@ -92,6 +113,19 @@ def test_the_better_chance_to_win_belongs_to_the_better_score():
     assert 0.5 < first < 1
     assert second == 1
     assert {ahead, behind} == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_what_may_yet_change_makes_the_chance_to_win_less_sure(number):
+    deal = positions(1)[0]
+    view = view_deal(deal, deal.turn, number, 2, (0, 0))
+    ended, expected = win_chances(view), win_chances(view, 100.0)
+    middle = LARGEST_MARGIN
+
+    assert expected[middle] == ended[middle] == 0.5
+    assert np.all(ended[middle + 1 : middle + 200] > expected[middle + 1 : middle + 200])
+    assert np.all(np.diff(expected[middle - 200 : middle + 200]) > 0)
+    assert expected[middle + 100] == pytest.approx(0.841 if number == 2 else 0.739, abs=0.001)
 
 
 def test_values_grow_with_the_margin():

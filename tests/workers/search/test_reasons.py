@@ -1,5 +1,6 @@
 """Each fact that a reason states holds of the very samples: they are played again one by one and
-looked at from outside, by what lies where after each step.
+looked at from outside, by what lies where after each step, and what the learnt value stands for is
+added by hand.
 """
 
 from collections.abc import Iterator
@@ -17,10 +18,11 @@ from workers.search import evaluate
 from workers.search.determinize import determinize
 from workers.search.evaluate import child_by_code, follow_tree
 from workers.search.moves import DISCARD, LAY_ON_SET, action_of_move, apply_move
-from workers.search.playout import play_turn
+from workers.search.playout import LAST_STOCK, play_turn
 from workers.search.reasons import reason_for
 from workers.search.rng import new_rng
-from workers.search.search import ENGINE, Search
+from workers.search.search import ENGINE, NET_SPREAD, Search
+from workers.search.value_net import load_net, net_parts, net_value
 from workers.search.values import LARGEST_MARGIN, win_chances
 from workers.search.world import copy_world, margin_of, new_worlds
 
@@ -45,17 +47,48 @@ def snapshot(world) -> Snapshot:
 
 
 def play_on(search: Search, code: int, world, rng) -> Iterator[Snapshot]:
-    """Play one sample to its end as `search.sample` does; yield what is seen after each step."""
+    """Play one sample as `search.sample` does; yield what is seen after each step.
+
+    It ends with the deal, or at the start of a turn where there is stock, three turns of others
+    have been and the rules of thumb have begun as many as in the search."""
     arrays = search._arrays
     yield snapshot(world)
     apply_move(world, code)
     node = child_by_code(arrays["nodes"], 0, code)
     yield snapshot(world)
+    begun = by_rules = 0
     while world.phase != OVER:
+        if world.phase == DRAW:
+            has_stock = world.stock_count > LAST_STOCK
+            if begun >= 3 and by_rules >= search.settings.horizon and has_stock:
+                return
+            begun += 1
+            by_rules += node == 0
         node = follow_tree(arrays["nodes"], node, world, search._scratch)
         if node == 0:
             play_turn(world, arrays["weights"], rng)
         yield snapshot(world)
+
+
+def outcome(search: Search, world, last: list[Snapshot]) -> np.ndarray:
+    """Return points laid, points left in hand and times gone out, of the mover's team and the
+    other, at the end of the deal or as the net expects them; shape (6,).
+    """
+    view = search.view
+    team, other = view.turn % 2, 1 - view.turn % 2
+    laid = np.array([world.laid[team] - view.laid[team], world.laid[other] - view.laid[other]])
+    if world.phase == OVER:
+        hands = [points(int(hand)) for hand in world.hands]
+        out = who_goes_out(*last)
+        outs = [out is not None and out % 2 == side for side in (team, other)]
+        return np.array(
+            [*laid, hands[team] + hands[team + 2], hands[other] + hands[other + 2], *outs]
+        )
+    parts = np.zeros(6)
+    net_parts(world, load_net(), parts)
+    own_first = parts if world.turn % 2 == team else parts[[1, 0, 3, 2, 5, 4]]
+    own_first[:2] += laid
+    return own_first
 
 
 def next_player_takes(seat: int, thrown: int, seen: list[Snapshot]) -> bool:
@@ -93,7 +126,6 @@ def facts_of(search: Search, codes: list[int]) -> np.ndarray:
     """Return the sums of `search.sample(codes, SAMPLES)` as seen from outside."""
     view, arrays = search.view, search._arrays
     seat, team = view.turn, view.turn % 2
-    wins = win_chances(view)
     rng = new_rng(search.seed, view_to_json(view), ENGINE, "fresh", search.iterations)
     unseen = np.sort(arrays["unseen"])
     start, world = new_worlds(2)
@@ -104,19 +136,16 @@ def facts_of(search: Search, codes: list[int]) -> np.ndarray:
         for row, code in zip(found, codes, strict=True):
             copy_world(start, world)
             seen = list(play_on(search, code, world, rng))
-            margins.append(int(margin_of(world)) * (1 - 2 * team))
-            hands = [points(int(hand)) for hand in world.hands]
+            parts = outcome(search, world, seen[-2:])
+            is_over = world.phase == OVER
+            ahead = margin_of(world) if is_over else net_value(world, load_net())
+            margins.append(float(ahead) * (1 - 2 * team))
+            wins = win_chances(view, 0.0 if is_over else NET_SPREAD)
             row[evaluate.MARGIN] += margins[-1]
             row[evaluate.MARGIN_SQUARED] += margins[-1] ** 2
             row[evaluate.BEHIND] += (margins[-1] - margins[0]) ** 2
-            row[evaluate.WIN] += wins[margins[-1] + LARGEST_MARGIN]
-            row[evaluate.HAND] += hands[team] + hands[team + 2]
-            row[evaluate.HAND_THEIRS] += hands[1 - team] + hands[3 - team]
-            row[evaluate.LAID] += int(world.laid[team]) - view.laid[team]
-            row[evaluate.LAID_THEIRS] += int(world.laid[1 - team]) - view.laid[1 - team]
-            out = who_goes_out(*seen[-2:])
-            if out is not None:
-                row[evaluate.OUT if out % 2 == team else evaluate.OUT_THEIRS] += 1
+            row[evaluate.WIN] += wins[round(margins[-1]) + LARGEST_MARGIN]
+            row[evaluate.LAID : evaluate.OUT_THEIRS + 1] += parts
             row[evaluate.SHORT] += not comes_round(seat, seen)
             if DISCARD <= code < LAY_ON_SET:
                 row[evaluate.TAKEN] += next_player_takes(seat, code - DISCARD, seen)
@@ -151,14 +180,15 @@ def test_a_reason_states_what_was_counted() -> None:
             assert action_to_json(action)["type"] == reason["code"]
             is_tabling = reason["code"] in ("meld", "lay_off")
             assert (points(action.cards) if is_tabling else 0) == values["lays"]
-            for name, column in (
-                ("goes_out", evaluate.OUT),
-                ("they_go_out", evaluate.OUT_THEIRS),
-                ("ends_within_round", evaluate.SHORT),
-                ("next_takes_it", evaluate.TAKEN),
-                ("left_in_hand", evaluate.HAND),
+            for name, column, most in (
+                ("goes_out", evaluate.OUT, 1),
+                ("they_go_out", evaluate.OUT_THEIRS, 1),
+                ("ends_within_round", evaluate.SHORT, 1),
+                ("next_takes_it", evaluate.TAKEN, 1),
+                ("left_in_hand", evaluate.HAND, 500),
             ):
-                assert values[name] == pytest.approx(sample.sums[column] / SAMPLES, abs=0.051)
+                mean = min(max(sample.sums[column] / SAMPLES, 0), most)
+                assert values[name] == pytest.approx(mean, abs=0.051)
     assert {"draw_stock", "take_discards", "meld", "discard"} <= stated
 
 
