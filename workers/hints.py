@@ -35,9 +35,9 @@ SHOWN = 3
 SEARCH_SHARE, FRESH_SHARE = 0.8, 0.2
 """Parts of the effort that go to the tree and to fresh worlds, all shown moves together."""
 FEWEST_FRESH = 500
-"""Fresh worlds a move at least, unless time is up: an interval of about 9 points either way."""
+"""Fresh worlds a move at least, unless time is up: an interval of about 4 points either way."""
 FRESH_CHUNK = 250
-"""Fresh worlds between two looks at the clock: about 5 ms for three moves."""
+"""Fresh worlds between two looks at the clock: about 4 ms for three moves."""
 FRESH_FOR_OTHERS = 200
 """Fresh worlds for each of the other moves."""
 FRESH_ON_THE_WAY = 150

@@ -22,8 +22,8 @@ _SENTENCES = {
     "pass": Sentence("Takes nothing and leaves the turn."),
 }
 _OUTLOOK = Sentence(
-    "Your team goes out in {goes_out} of the samples, the other in {they_go_out}; points left in "
-    "your team's hands, on average: {left_in_hand}."
+    "Chance to go out: your team {goes_out}, the other {they_go_out}; points left in your team's "
+    "hands, on average: {left_in_hand}."
 )
 _SOON = Sentence("The deal ends before your next turn in {ends_within_round} of the samples.")
 _NEEDS = Sentence(

@@ -146,7 +146,10 @@ class Candidate(AnswerSchema):
     margin_interval = fields.List(
         Number(),
         allow_none=True,
-        metadata={"description": "Where the margin lies with 95 % confidence."},
+        metadata={
+            "description": "Where the margin lies with 95 % confidence, by the engine's value of "
+            "what comes after the next turns; that value is learnt and may err."
+        },
     )
     win_probability = Number(
         allow_none=True, metadata={"description": "Of the game, 0 to 1; null where not estimated."}

@@ -68,7 +68,7 @@ class ReviewedDecision(AnswerSchema):
         validate=validate.Range(0),
         metadata={"description": "Points lost against the best; 0 where it was played."},
     )
-    loss_interval = interval_field("Where the loss lies")
+    loss_interval = interval_field("Where the loss lies by the engine's value, which may err,")
     word = fields.String(required=True, validate=validate.OneOf(WORDS))
 
 

@@ -57,7 +57,7 @@ def test_a_playout_is_cut_only_while_there_is_stock(turns: int) -> None:
         deal.copy()
         for seed in range(4)
         for deal in random_deal(seed)
-        if 0 < deal.stock_count <= LAST_STOCK
+        if deal.stock_count <= LAST_STOCK
     ]
     for deal in positions(30) + late:
         world, by_turns = world_of_deal(deal)[0], world_of_deal(deal)[0]
