@@ -47,14 +47,15 @@ from workers.quality import (
 )
 from workers.search.value_net import WEIGHTS_FILE
 from workers.value_learning import (
-    REFINING_EPOCHS,
+    DEALS_A_BATCH,
     TO_THE_END,
     fit_net,
     horizon_errors,
+    join_turns,
     new_states,
     refine_net,
     save_net,
-    states_of_deal,
+    turns_of_deals,
 )
 
 T = TypeVar("T")
@@ -356,14 +357,13 @@ def show_value_learning(
             f" misses one by {fit.error:.1f} of {fit.spread:.1f} points"
         )
     if deals:
-        work = [(number, seed) for number in range(deals)]
-        played = _in_processes("strong play", states_of_deal, work, processes)
-        inputs, targets = (np.concatenate(parts) for parts in zip(*played, strict=True))
-        for epoch, refined, before, now in refine_net(weights, inputs, targets, REFINING_EPOCHS):
+        work = [(number, seed) for number in range(-(-deals // DEALS_A_BATCH))]
+        turns = join_turns(_in_processes("strong play", turns_of_deals, work, processes))
+        for epoch, refined, before, now in refine_net(weights, turns):
             weights = refined
             click.echo(
-                f"epoch {epoch} of {len(targets):,} states from {deals:,} deals of strong play: "
-                f"mean squared error {now:,.0f}, {now - before:+,.0f}, of {targets.var():,.0f}"
+                f"epoch {epoch} of {len(turns):,} turns from {len(work) * DEALS_A_BATCH:,} deals"
+                f" of strong play: mean squared error {now:,.0f}, {now - before:+,.0f}"
             )
     if write:
         save_net(weights)

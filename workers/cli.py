@@ -169,11 +169,11 @@ def regret(players: tuple[str, ...], suite: Path, processes: int) -> None:
 
 
 @arena.command()
-@click.option("--states", default=2_000_000, show_default=True, help="States to learn from.")
-@click.option("--playouts", default=3, show_default=True, help="To the end of the deal, a state.")
-@click.option("--hidden", default=48, show_default=True, help="Units of the hidden layer.")
-@click.option("--epochs", default=15, show_default=True, help="Times to go through the states.")
-@click.option("--deals", default=22_000, show_default=True, help="Deals of strong play, then.")
+@click.option("--states", default=5_000_000, show_default=True, help="States to learn from.")
+@click.option("--playouts", default=4, show_default=True, help="To the end of the deal, a state.")
+@click.option("--hidden", default=128, show_default=True, help="Units of the hidden layer.")
+@click.option("--epochs", default=8, show_default=True, help="Times to go through the states.")
+@click.option("--deals", default=40_000, show_default=True, help="Deals of strong play, then.")
 @click.option("--write/--no-write", default=False, help="Write the net that the search uses.")
 @_processes
 @_seed

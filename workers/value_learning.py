@@ -2,13 +2,18 @@
 they are (`workers/search/value_net.py` uses the result).
 
 Two stages, since playouts are cheap and good play is not. First, states from deals played by the
-rules of thumb to a turn chosen by chance, and from there several times to the end; the average of
-the ends is the target. That has little noise, but tells what a hand is worth to players who play by
-rules of thumb. Then the fit goes on with deals that a search has played with itself, one end each:
-few and noisy, but what strong players make of a hand. High loose cards, for one, are worth more to
-them, and many low ones less.
+rules of thumb to a turn chosen by chance, and from there several times to the end, each time with
+another order of the stock; the average of the ends is the target. That has little noise, but tells
+what a hand is worth to players who play by rules of thumb. Then the fit goes on with deals that a
+search has played with itself: what strong players make of a hand. High loose cards, for one, are
+worth more to them, and many low ones less.
 
-The fit is plain: squared error, one hidden layer, Adam (Kingma and Ba, ICLR 2015)."""
+A deal of the second stage has one end, and most of that is luck. So what a turn is to say is not
+the end itself but an average over what the net says of the later turns of the same deal, each a
+step less weighty, and the end: the returns of TD(lambda) (Sutton, Machine Learning 3, 1988).
+
+The fit is plain: squared error of the parts and of their sum, one hidden layer, Adam (Kingma and
+Ba, ICLR 2015)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from service.rules.deal import DRAW, OVER
+from service.rules.deal import OVER
 from service.rules.view import SeatView
-from workers.bots.base import Decision
-from workers.bots.players import RandomBot, SearchBot
 from workers.learning import deal_world
-from workers.quality import self_play
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
@@ -29,46 +31,71 @@ from workers.search.playout import DEFAULT_WEIGHTS, play_out, play_turn, play_tu
 from workers.search.rng import below, new_rng
 from workers.search.value_net import (
     FEATURE_COUNT,
-    POINTS_A_UNIT,
+    MARGIN_OF_PARTS,
+    PART_COUNT,
+    PART_UNITS,
     WEIGHTS_FILE,
     load_net,
     net_value,
     write_features,
 )
 from workers.search.world import (
+    add_parts,
     copy_world,
     margin_of,
     new_worlds,
     template_of_view,
-    world_of_deal,
 )
+from workers.self_play import SelfPlay
 
-LATEST_TURN = 36
-"""Deals seldom last longer."""
+LATEST_TURN = 44
+"""Few deals last longer."""
 TEST_SHARE = 0.1
-BATCH = 512
+BATCH = 1_024
+SCALE_ROWS = 200_000
+"""Enough to know an input's mean and spread; all would take as much room again."""
 LEARNING_RATE = 2e-3
-REFINING_RATE = 3e-4
+SMALLEST_SPREAD = 0.02
+"""Inputs that hardly ever change count as if they changed by so much: standardized, a rare one
+would be huge."""
+REFINING_RATE = 5e-4
 """Of the second stage, which shall not forget the first."""
-REFINING_EPOCHS = 8
-TEACHER = SearchBot(400)
-"""Who plays the deals of the second stage: quick, and 50 points a deal above the rules of thumb."""
-STRAY_SHARE = 0.02
-"""Of its moves are random, so that there is something to learn from positions it would avoid."""
+REFINING_EPOCHS = 4
+REFINING_ROUNDS = 2
+"""Times that the returns are reckoned anew with the net as it is then."""
+TEACHER_ITERATIONS = 400
+"""Of the search that plays the deals of the second stage: quick, and 50 points a deal above the
+rules of thumb."""
+STRAYS = 20
+"""Of 1,000 of its moves so many are random, so that there is something to learn from positions it
+would avoid."""
+DEALS_A_BATCH = 100
+TRACE = 0.8
+"""Lambda: how much of the weight of a turn the next turn has."""
 MOMENT_DECAYS = 0.9, 0.999
+_MARGIN_UNITS = (MARGIN_OF_PARTS * PART_UNITS / PART_UNITS[0]).astype(np.float32)
+"""The margin, in hundreds of points, is the sum of the net's outputs, each times this."""
 
 
 @search_kernel
-def make_states(playouts, deck, worlds, weights, rng, inputs, targets, variances):  # type: ignore[no-untyped-def]
-    """Fill a row for each state: its inputs (count, FEATURE_COUNT), the mean of what `playouts`
-    playouts bring from there, for the team to move, in points, and their variance.
+def shuffle_stock(world, rng):  # type: ignore[no-untyped-def]
+    """Put the cards of the stock in another order."""
+    for place in range(world.stock_count - 1, 0, -1):
+        other = below(rng, place + 1)
+        world.stock[place], world.stock[other] = world.stock[other], world.stock[place]
+
+
+@search_kernel
+def make_states(playouts, deck, worlds, weights, rng, inputs, parts, variances):  # type: ignore[no-untyped-def]
+    """Fill a row for each state: its inputs (count, FEATURE_COUNT), the mean of the parts that
+    `playouts` playouts bring from there (count, PART_COUNT), and the variance of their margins.
 
     `worlds` has room for two.
     """
     start, world = worlds[0], worlds[1]
     row = 0
     dealer = 0
-    while row < len(targets):
+    while row < len(parts):
         dealer = (dealer + 1) & 3
         deal_world(start, deck, dealer, rng)
         for _ in range(below(rng, LATEST_TURN)):
@@ -77,16 +104,17 @@ def make_states(playouts, deck, worlds, weights, rng, inputs, targets, variances
         if start.phase == OVER:
             continue
         write_features(start, inputs[row])
-        sign = 1 if start.turn & 1 == 0 else -1
-        now = sign * (start.laid[0] - start.laid[1])
+        team = start.turn & 1
         total = squares = 0.0
         for _ in range(playouts):
             copy_world(start, world)
+            shuffle_stock(world, rng)
             play_out(world, weights, rng)
-            gain = sign * margin_of(world) - now
-            total += gain
-            squares += gain * gain
-        targets[row] = total / playouts
+            add_parts(world, team, start.laid[0], start.laid[1], parts[row])
+            total += margin_of(world)
+            squares += margin_of(world) ** 2
+        for part in range(len(parts[row])):
+            parts[row, part] /= playouts
         variances[row] = (squares - total * total / playouts) / (playouts - 1)
         row += 1
 
@@ -96,14 +124,19 @@ class States:
     """Data to fit: see `make_states`."""
 
     inputs: np.ndarray
-    targets: np.ndarray
+    parts: np.ndarray
     variances: np.ndarray
     playouts: int
 
 
 def new_states(count: int, playouts: int, seed: str) -> States:
     """Return `count` states, each played to its end `playouts` times (two at least)."""
-    states = States(np.zeros((count, FEATURE_COUNT)), np.zeros(count), np.zeros(count), playouts)
+    states = States(
+        np.zeros((count, FEATURE_COUNT), np.float32),
+        np.zeros((count, PART_COUNT), np.float32),
+        np.zeros(count),
+        playouts,
+    )
     make_states(
         playouts,
         np.arange(56),
@@ -111,54 +144,105 @@ def new_states(count: int, playouts: int, seed: str) -> States:
         DEFAULT_WEIGHTS,
         new_rng("value", seed),
         states.inputs,
-        states.targets,
+        states.parts,
         states.variances,
     )
     return states
 
 
-def states_of_deal(number: int, seed: str) -> tuple[np.ndarray, np.ndarray]:
-    """Let the teacher play deal `number`; return its starts of turns: inputs (turns, FEATURE_COUNT)
-    and what the rest of the deal brought the team to move, points, (turns,).
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Starts of turns of whole deals, in their order."""
+
+    inputs: np.ndarray
+    """Shape (turns, FEATURE_COUNT)."""
+    parts: np.ndarray
+    """What the rest of the deal brought, for the team to move: shape (turns, PART_COUNT)."""
+    is_last: np.ndarray
+    """Whether the turn is the deal's last: shape (turns,), bool."""
+
+    def __len__(self) -> int:
+        return len(self.is_last)
+
+    def part(self, rows: slice) -> "Turns":
+        """Return some of the turns."""
+        return Turns(self.inputs[rows], self.parts[rows], self.is_last[rows])
+
+
+def join_turns(batches: Sequence[Turns]) -> Turns:
+    """Return the turns of all batches together."""
+    return Turns(
+        np.concatenate([batch.inputs for batch in batches]),
+        np.concatenate([batch.parts for batch in batches]),
+        np.concatenate([batch.is_last for batch in batches]),
+    )
+
+
+def turns_of_deals(number: int, seed: str) -> Turns:
+    """Let the search play batch `number` of DEALS_A_BATCH deals; return their starts of turns."""
+    self_play = SelfPlay(TEACHER_ITERATIONS, STRAYS, f"{seed}-{number}")
+    return join_turns([_turns_of_deal(self_play, dealer % 4) for dealer in range(DEALS_A_BATCH)])
+
+
+def _turns_of_deal(self_play: SelfPlay, dealer: int) -> Turns:
+    starts, end = self_play.play(dealer)
+    turns = Turns(
+        np.zeros((len(starts), FEATURE_COUNT), np.float32),
+        np.zeros((len(starts), PART_COUNT), np.float32),
+        np.arange(len(starts)) == len(starts) - 1,
+    )
+    for start, inputs, parts in zip(starts, turns.inputs, turns.parts, strict=True):
+        write_features(start, inputs)
+        add_parts(end, start.turn & 1, start.laid[0], start.laid[1], parts)
+    return turns
+
+
+@search_kernel
+def smooth_returns(parts, is_last, expected, trace, returns):  # type: ignore[no-untyped-def]
+    """Write TD(lambda) returns: `parts` moved towards what is `expected` of the later turns.
+
+    All but `is_last` have shape (turns, PART_COUNT); the even and odd parts are the two teams',
+    which change places from turn to turn.
     """
-    stray = new_rng("stray", seed, number)
-    rows: list[np.ndarray] = []
-    signs: list[int] = []
-    laid: list[int] = []
+    for turn in range(len(parts) - 1, -1, -1):
+        for part in range(len(parts[turn])):
+            returns[turn, part] = parts[turn, part]
+            if not is_last[turn]:
+                after, theirs = turn + 1, part ^ 1
+                returns[turn, part] += (1 - trace) * (
+                    expected[after, theirs] - parts[after, theirs]
+                )
+                returns[turn, part] += trace * (returns[after, theirs] - parts[after, theirs])
 
-    def decide(view: SeatView, seed: str) -> Decision:
-        is_stray = below(stray, 1_000) < 1_000 * STRAY_SHARE
-        return (RandomBot() if is_stray else TEACHER).decide(view, seed)
 
-    for deal, _view in self_play(f"{seed}-{number}", number % 4, decide):
-        if deal.phase == DRAW:
-            rows.append(np.zeros(FEATURE_COUNT))
-            write_features(world_of_deal(deal)[0], rows[-1])
-            signs.append(1 if deal.turn % 2 == 0 else -1)
-            laid.append(deal.laid[0] - deal.laid[1])
-    margin = int(margin_of(world_of_deal(deal)[0]))
-    return np.array(rows), np.array(signs) * (margin - np.array(laid))
+Weights = dict[str, np.ndarray]
+"""w1 (FEATURE_COUNT, hidden), b1 (hidden,), w2 (hidden, PART_COUNT), b2 (PART_COUNT,); float32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A net and how well it does on states not used for it."""
 
-    weights: dict[str, np.ndarray]
-    """w1 (FEATURE_COUNT, hidden), b1 (hidden,), w2 (hidden,), b2 (1,); float32."""
+    weights: Weights
     explained: float
-    """Part of the variance of the states' true values that the net explains."""
+    """Part of the variance of the states' true margins that the net explains."""
     error: float
     """Its standard error for one state, points, the noise of the targets taken away."""
     spread: float
-    """Standard deviation of the true values, points."""
+    """Standard deviation of the true margins, points."""
 
 
-def predict(weights: dict[str, np.ndarray], inputs: np.ndarray) -> np.ndarray:
-    """Return the values of states for the team to move, points; shape (count,)."""
+def predict_parts(weights: Weights, inputs: np.ndarray) -> np.ndarray:
+    """Return the parts of the rest, for the team to move; shape (count, PART_COUNT)."""
     hidden = np.maximum(inputs.astype(np.float32) @ weights["w1"] + weights["b1"], 0)
-    values: np.ndarray = POINTS_A_UNIT * (hidden @ weights["w2"] + weights["b2"][0])
-    return values
+    parts: np.ndarray = PART_UNITS * (hidden @ weights["w2"] + weights["b2"])
+    return parts
+
+
+def predict(weights: Weights, inputs: np.ndarray) -> np.ndarray:
+    """Return the margins of the rest, for the team to move, points; shape (count,)."""
+    margins: np.ndarray = predict_parts(weights, inputs) @ MARGIN_OF_PARTS
+    return margins
 
 
 Scale = tuple[np.ndarray, np.ndarray]
@@ -166,90 +250,101 @@ Scale = tuple[np.ndarray, np.ndarray]
 
 
 def _scale_of(inputs: np.ndarray) -> Scale:
-    """Return what standardizes the inputs; those that never change are left as they are."""
-    mean, spread = inputs.mean(0), inputs.std(0)
-    fixed = spread == 0
-    mean[fixed], spread[fixed] = 0, 1
-    return mean, spread
+    """Return what standardizes the inputs, by the first of them."""
+    first = inputs[:SCALE_ROWS].astype(np.float64)
+    return first.mean(0), np.maximum(first.std(0), SMALLEST_SPREAD)
 
 
 def fit_net(states: States, hidden: int, epochs: int, seed: int) -> Iterator[tuple[int, Fit]]:
     """Fit a net; yield the epoch, from 1, with the net as it is then."""
-    train = int(len(states.targets) * (1 - TEST_SHARE))
+    train = int(len(states.parts) * (1 - TEST_SHARE))
     scale = _scale_of(states.inputs[:train])
     parameters = _first_parameters(np.random.default_rng(seed), FEATURE_COUNT, hidden)
     fitting = _fitting(
-        parameters, states.inputs[:train], states.targets[:train], scale, epochs, LEARNING_RATE
+        parameters, states.inputs[:train], states.parts[:train], scale, epochs, LEARNING_RATE
     )
     for epoch, weights in fitting:
         yield epoch, _judged(weights, states, train)
 
 
-def refine_net(
-    weights: dict[str, np.ndarray], inputs: np.ndarray, targets: np.ndarray, epochs: int
-) -> Iterator[tuple[int, dict[str, np.ndarray], float, float]]:
-    """Go on fitting a net with the states of whole deals, in the deals' order; yield the epoch,
-    from 1, the net as it is then, and the mean squared errors on the last deals, which are not
-    learnt from, before all and now, points squared.
+def refine_net(weights: Weights, turns: Turns) -> Iterator[tuple[int, Weights, float, float]]:
+    """Go on fitting a net with turns of whole deals; yield the epoch, from 1, the net as it is
+    then, and the mean squared errors of the margin on the last deals, which are not learnt from,
+    before all and now, points squared.
     """
-    train = int(len(targets) * (1 - TEST_SHARE))
-    scale = _scale_of(inputs[:train])
-    before = _squared_error(weights, inputs[train:], targets[train:])
-    fitting = _fitting(
-        _unfolded(weights, *scale), inputs[:train], targets[:train], scale, epochs, REFINING_RATE
-    )
-    for epoch, refined in fitting:
-        yield epoch, refined, before, _squared_error(refined, inputs[train:], targets[train:])
+    train = int(len(turns) * (1 - TEST_SHARE))
+    learnt, test = turns.part(slice(train)), turns.part(slice(train, None))
+    scale = _scale_of(learnt.inputs)
+    before = _squared_error(weights, test.inputs, test.parts)
+    for done in range(REFINING_ROUNDS):
+        returns = np.zeros_like(learnt.parts)
+        smooth_returns(
+            learnt.parts, learnt.is_last, predict_parts(weights, learnt.inputs), TRACE, returns
+        )
+        fitting = _fitting(
+            _unfolded(weights, *scale),
+            learnt.inputs,
+            returns,
+            scale,
+            REFINING_EPOCHS,
+            REFINING_RATE,
+        )
+        for epoch, refined in fitting:
+            weights = refined
+            now = _squared_error(weights, test.inputs, test.parts)
+            yield done * REFINING_EPOCHS + epoch, weights, before, now
 
 
-def _squared_error(
-    weights: dict[str, np.ndarray], inputs: np.ndarray, targets: np.ndarray
-) -> float:
-    return float(np.mean((predict(weights, inputs) - targets) ** 2))
+def _squared_error(weights: Weights, inputs: np.ndarray, parts: np.ndarray) -> float:
+    return float(np.mean((predict(weights, inputs) - parts @ MARGIN_OF_PARTS) ** 2))
 
 
 def _fitting(
     parameters: list[np.ndarray],
     inputs: np.ndarray,
-    targets: np.ndarray,
+    parts: np.ndarray,
     scale: Scale,
     epochs: int,
     first_rate: float,
-) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+) -> Iterator[tuple[int, Weights]]:
     """Fit `parameters`, for standardized inputs, in place; yield the epoch, from 1, with the
     weights as they are then.
     """
-    mean, spread = scale
-    standard = ((inputs - mean) / spread).astype(np.float32)
-    units = (targets / POINTS_A_UNIT).astype(np.float32)
-    rng = np.random.default_rng(len(targets))
+    mean, spread = (values.astype(np.float32) for values in scale)
+    units = (parts / PART_UNITS).astype(np.float32)
+    rng = np.random.default_rng(len(units))
     moments = [(np.zeros_like(p), np.zeros_like(p)) for p in parameters]
+    batches = max(len(units) // BATCH, 1)
     step = 0
     for epoch in range(epochs):
-        rate = first_rate * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
-        for rows in np.array_split(rng.permutation(len(units)), max(len(units) // BATCH, 1)):
+        for rows in np.array_split(rng.permutation(len(units)), batches):
+            rate = first_rate * 0.5 * (1 + np.cos(np.pi * step / (epochs * batches)))
             step += 1
-            gradients = _gradients(parameters, standard[rows], units[rows])
+            standard = (inputs[rows] - mean) / spread
+            gradients = _gradients(parameters, standard, units[rows])
             _adam_step(parameters, gradients, moments, rate, step)
         yield epoch + 1, _folded(parameters, mean, spread)
 
 
 def _first_parameters(rng: np.random.Generator, inputs: int, hidden: int) -> list[np.ndarray]:
     w1 = rng.normal(0, inputs**-0.5, (inputs, hidden))
-    w2 = rng.normal(0, hidden**-0.5, hidden)
-    return [p.astype(np.float32) for p in (w1, np.zeros(hidden), w2, np.zeros(1))]
+    w2 = rng.normal(0, hidden**-0.5, (hidden, PART_COUNT))
+    return [p.astype(np.float32) for p in (w1, np.zeros(hidden), w2, np.zeros(PART_COUNT))]
 
 
 def _gradients(
     parameters: list[np.ndarray], inputs: np.ndarray, targets: np.ndarray
 ) -> list[np.ndarray]:
-    """Return the gradients of the mean squared error by back-propagation."""
+    """Return the gradients of the mean squared errors of the parts and of the margin, added up, by
+    back-propagation.
+    """
     w1, b1, w2, b2 = parameters
     before = inputs @ w1 + b1
     after = np.maximum(before, 0)
-    slope = 2 * (after @ w2 + b2[0] - targets) / len(targets)
-    back = np.outer(slope, w2) * (before > 0)
-    return [inputs.T @ back, back.sum(0), after.T @ slope, np.array([slope.sum()])]
+    missed = after @ w2 + b2 - targets
+    slope = (missed + np.outer(missed @ _MARGIN_UNITS, _MARGIN_UNITS)) * (2 / len(targets))
+    back = (slope @ w2.T) * (before > 0)
+    return [inputs.T @ back, back.sum(0), after.T @ slope, slope.sum(0)]
 
 
 def _adam_step(
@@ -268,9 +363,7 @@ def _adam_step(
         parameter -= (rate / (1 - first**step) * mean / scale).astype(np.float32)
 
 
-def _folded(
-    parameters: list[np.ndarray], mean: np.ndarray, spread: np.ndarray
-) -> dict[str, np.ndarray]:
+def _folded(parameters: list[np.ndarray], mean: np.ndarray, spread: np.ndarray) -> Weights:
     """Return the weights for inputs as they come, not standardized."""
     w1, b1, w2, b2 = parameters
     raw = w1 / spread[:, None]
@@ -278,24 +371,22 @@ def _folded(
     return {name: values.astype(np.float32) for name, values in folded.items()}
 
 
-def _unfolded(
-    weights: dict[str, np.ndarray], mean: np.ndarray, spread: np.ndarray
-) -> list[np.ndarray]:
+def _unfolded(weights: Weights, mean: np.ndarray, spread: np.ndarray) -> list[np.ndarray]:
     """Return the parameters for standardized inputs: the inverse of `_folded`."""
     w1, b1 = weights["w1"] * spread[:, None], weights["b1"] + mean @ weights["w1"]
     return [p.astype(np.float32) for p in (w1, b1, weights["w2"], weights["b2"])]
 
 
-def _judged(weights: dict[str, np.ndarray], states: States, train: int) -> Fit:
-    targets = states.targets[train:]
-    missed = _squared_error(weights, states.inputs[train:], targets)
+def _judged(weights: Weights, states: States, train: int) -> Fit:
+    margins = states.parts[train:] @ MARGIN_OF_PARTS
+    missed = _squared_error(weights, states.inputs[train:], states.parts[train:])
     noise = float(states.variances[train:].mean()) / states.playouts
-    true_variance = float(targets.var()) - noise
+    true_variance = float(margins.var()) - noise
     error = max(missed - noise, 0.0)
     return Fit(weights, 1 - error / true_variance, error**0.5, true_variance**0.5)
 
 
-def save_net(weights: dict[str, np.ndarray], path: Path = WEIGHTS_FILE) -> None:
+def save_net(weights: Weights, path: Path = WEIGHTS_FILE) -> None:
     """Write the weights where the search reads them."""
     with path.open("wb") as file:
         np.savez(file, **weights)  # type: ignore[arg-type]
