@@ -5,19 +5,18 @@ Both work on positions from quick self-play with fixed seeds, one decision a dea
 are independent."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from service.rules.deal import OVER, Deal, deal_cards, play
+from service.rules.deal import OVER, deal_cards, play
 from service.rules.legal import legal_actions
 from service.rules.notation import action_to_json
 from service.rules.shuffle import shuffled_deck
 from service.rules.view import SeatView, view_deal, view_from_json, view_to_json
-from workers.bots.base import Decision
 from workers.bots.players import SearchBot
 from workers.bots.registry import bot_named
 from workers.search import evaluate
@@ -46,23 +45,14 @@ def positions(count: int, seed: str) -> Iterator[SeatView]:
 
 
 def _decisions(seed: str, dealer: int) -> Iterator[SeatView]:
-    for deal, view in self_play(seed, dealer, SELF_PLAY.decide):
-        if len(legal_actions(deal)) > 1:
-            yield view
-
-
-def self_play(
-    seed: str, dealer: int, decide: Callable[[SeatView, str], Decision]
-) -> Iterator[tuple[Deal, SeatView]]:
-    """Yield a deal before each of its decisions, with what the seat to move sees; the same deal,
-    which is over when there are no more.
-    """
+    """Yield what the seat to move sees before each such decision of one deal of self-play."""
     deal = deal_cards(shuffled_deck(seed, "deal-1"), dealer)
     step = 0
     while deal.phase != OVER:
         view = view_deal(deal, deal.turn)
-        yield deal, view
-        play(deal, deal.turn, decide(view, f"{seed}/{step}").action)
+        if len(legal_actions(deal)) > 1:
+            yield view
+        play(deal, deal.turn, SELF_PLAY.decide(view, f"{seed}/{step}").action)
         step += 1
 
 
