@@ -14,10 +14,11 @@ A single loss below nought, which is chance, is shown as nought. The totals add 
 they are, so that chance does not make them grow with the number of decisions.
 
 *Luck.* What a card drawn from the stock gave is the value of the position after the draw less the
-value before it, both from the drawing seat's view: the unseen cards are dealt anew many times; each
-of these worlds is played out once with its own top card drawn (before) and once with that card and
-the one really drawn exchanged (after), all seats by rules of thumb. Over all cards that might have
-been drawn the mean is nought, so luck is not skill in another dress.
+value before it, both from the drawing seat's view, and valued as decisions are: the unseen cards
+are dealt anew many times; each of these worlds is played on once with its own top card drawn
+(before) and once with that card and the one really drawn exchanged (after), and the learnt value
+stands for the rest. Over all cards that might have been drawn the mean is nought, so luck is not
+skill in another dress.
 
 The same game, options and seed give the same figures on any machine, seconds apart."""
 
@@ -25,8 +26,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from service.rules import deal as rules
 from service.rules._jit import lowest_card, popcount
@@ -40,14 +39,12 @@ from service.rules.cards import (
     parse_card,
     rank_of,
 )
-from service.rules.deal import NO_CARD, Action, Deal, apply_draw_stock, play
+from service.rules.deal import NO_CARD, Action, Deal, play
 from service.rules.match import Match, play_in_match, restarted
 from service.rules.melds import RUN, meld_kind
 from service.rules.notation import action_from_json, action_to_json
 from service.rules.view import SeatView, view_deal, view_match
 from workers.search import evaluate
-from workers.search._compile import search_kernel
-from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.endgame import solve_endgame
 from workers.search.moves import (
     DISCARD,
@@ -62,13 +59,10 @@ from workers.search.moves import (
     TAKE,
     action_of_move,
 )
-from workers.search.playout import DEFAULT_WEIGHTS, play_out
-from workers.search.rng import new_rng
 from workers.search.search import ENGINE, Search, difference_half_width
-from workers.search.world import copy_world, margin_of, new_worlds, template_of_view
 
-LUCK_WORLDS = 3_000
-"""Worlds for each draw: an interval of some 6 points either way."""
+LUCK_WORLDS = 1_500
+"""Worlds for each draw: an interval of about 2 points either way, 4 when the stock runs out."""
 FEWEST_FRESH = 200
 """Fresh worlds for a decision at least; else as many as iterations."""
 FINE_WITHIN = 4.0
@@ -350,75 +344,16 @@ def word_for(loss: float, half_width: float) -> str:
 # Luck.
 
 
-@search_kernel
-def put_on_top(world: Any, card: int) -> None:
-    """Let `card`, which the viewer does not see, be the stock's next one; what was there goes where
-    it was.
-    """
-    top_place = world.stock_count - 1
-    top = world.stock[top_place]
-    if top == card:
-        return
-    for seat in range(4):
-        if (world.hands[seat] >> card) & 1:
-            world.hands[seat] ^= (1 << card) | (1 << top)
-    for place in range(top_place):
-        if world.stock[place] == card:
-            world.stock[place] = top
-    world.stock[top_place] = card
-
-
-@search_kernel
-def sample_draw(
-    template: Any,
-    unseen: Any,
-    counts: Any,
-    card: int,
-    samples: int,
-    worlds: Any,
-    weights: Any,
-    rng: Any,
-    sums: Any,
-) -> None:
-    """Add to `sums` (float64: margin before, margin after, difference squared; for team 0) so many
-    worlds played out with their own top card and with `card`.
-    """
-    for _ in range(samples):
-        determinize(template[0], unseen, counts, worlds[0], rng)
-        copy_world(worlds[0], worlds[1])
-        put_on_top(worlds[1], card)
-        for which in range(2):
-            apply_draw_stock(worlds[which])
-            play_out(worlds[which], weights, rng)
-        before = margin_of(worlds[0])
-        after = margin_of(worlds[1])
-        sums[0] += before
-        sums[1] += after
-        sums[2] += (after - before) * (after - before)
-
-
 def value_draw(
     view: SeatView, card: int, seed: str, worlds: int = LUCK_WORLDS
 ) -> tuple[float, float, float]:
     """Return what the position is worth to the viewer, about to draw `card`, before and after the
     draw, and half of the 95 % interval of the difference.
     """
-    sums = np.zeros(3)
-    sample_draw(
-        template_of_view(view),
-        unseen_array(view),
-        unknown_counts(view),
-        card,
-        worlds,
-        new_worlds(2),
-        np.array(DEFAULT_WEIGHTS, dtype=np.int64),
-        new_rng(seed, "luck", view.number, view.stock_count, view.turn),
-        sums,
-    )
-    sign = 1 if view.turn % 2 == 0 else -1
-    before, after = (sign * float(total) / worlds for total in sums[:2])
-    variance = max(float(sums[2]) / worlds - (after - before) ** 2, 0.0)
-    return before, after, 1.96 * math.sqrt(variance / (worlds - 1))
+    search = Search(view, f"{seed}/luck", 1)
+    before, after = search.sample([DRAW_STOCK, DRAW_STOCK], worlds, [NO_CARD, card])
+    half = difference_half_width(before, after)
+    return before.mean(evaluate.MARGIN), after.mean(evaluate.MARGIN), half
 
 
 def _draw_to_json(

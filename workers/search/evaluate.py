@@ -12,7 +12,7 @@ Nothing is learnt meanwhile, so the samples of a move are independent and equall
 the usual interval of a mean holds: for what these samples come to on average. How far the learnt
 value errs is not in it."""
 
-from service.rules.deal import OVER, find_in_pile
+from service.rules.deal import NO_CARD, OVER, find_in_pile
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize
 from workers.search.ismcts import value_of
@@ -150,12 +150,31 @@ def write_parts(world, net, team, laid_before_0, laid_before_1, parts):
 
 
 @search_kernel
+def put_on_top(world, card):
+    """Let `card`, whose place the viewer does not know, be the stock's next one; what was there
+    goes where it was.
+    """
+    top_place = world.stock_count - 1
+    top = world.stock[top_place]
+    if top == card:
+        return
+    for seat in range(4):
+        if (world.hands[seat] >> card) & 1:
+            world.hands[seat] ^= (1 << card) | (1 << top)
+    for place in range(top_place):
+        if world.stock[place] == card:
+            world.stock[place] = top
+    world.stock[top_place] = card
+
+
+@search_kernel
 def sample_moves(
     template,
     unseen,
     counts,
     nodes,
     codes,
+    tops,
     samples,
     worlds,
     scratch,
@@ -170,6 +189,7 @@ def sample_moves(
 ):
     """Add `samples` fresh worlds to `sums`, each played once with every move of `codes`.
 
+    `tops` has the card that a move finds on the stock, NO_CARD where that is left to chance;
     `worlds` has room for two and `parts` for PART_COUNT; playouts are cut after `horizon` turns at
     the earliest (`play_sample`), and the `net` stands for the rest; `wins` is the mover team's
     chance to win the game by the margin of a deal that has ended, `blurred_wins` by the expected
@@ -185,6 +205,8 @@ def sample_moves(
         first = 0.0
         for row in range(len(codes)):
             copy_world(start, world)
+            if tops[row] != NO_CARD:
+                put_on_top(world, tops[row])
             taken, short = play_sample(world, nodes, codes[row], scratch, weights, horizon, rng)
             write_parts(world, net, team, laid_0, laid_1, parts)
             line = sums[row]

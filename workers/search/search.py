@@ -11,6 +11,7 @@ from itertools import chain
 
 import numpy as np
 
+from service.rules.deal import NO_CARD
 from service.rules.view import SeatView, view_to_json
 from workers.search import evaluate
 from workers.search.determinize import unknown_counts, unseen_array
@@ -180,17 +181,21 @@ class Search:
             yield child
             child = int(nodes[child].next_sibling)
 
-    def sample(self, codes: list[int], samples: int) -> list[MoveSamples]:
+    def sample(
+        self, codes: list[int], samples: int, tops: list[int] | None = None
+    ) -> list[MoveSamples]:
         """Play each of `codes` on the same `samples` fresh worlds; the first of `codes` is what the
         others are compared with.
-        """
-        sampling = self.sampling(codes)
+
+        `tops` has the card that each finds on the stock, NO_CARD where that is left to chance, as
+        it is everywhere without them."""
+        sampling = self.sampling(codes, tops)
         sampling.run(samples)
         return sampling.found()
 
-    def sampling(self, codes: list[int]) -> "Sampling":
-        """Return the sampling of `codes` that `sample` does, to be gone on with in steps."""
-        return Sampling(self, codes)
+    def sampling(self, codes: list[int], tops: list[int] | None = None) -> "Sampling":
+        """Return the sampling that `sample` does, to be gone on with in steps."""
+        return Sampling(self, codes, tops or [NO_CARD] * len(codes))
 
 
 @dataclass(slots=True)
@@ -201,6 +206,7 @@ class Sampling:
 
     search: Search
     codes: list[int]
+    tops: list[int]
     samples: int = 0
     _sums: np.ndarray = field(init=False)
     _parts: np.ndarray = field(init=False)
@@ -225,6 +231,7 @@ class Sampling:
             a["counts"],
             a["nodes"],
             np.array(self.codes, dtype=np.int64),
+            np.array(self.tops, dtype=np.int64),
             samples,
             a["worlds"],
             search._scratch,

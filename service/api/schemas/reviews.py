@@ -38,11 +38,12 @@ class ReviewRequest(RequestSchema):
 
 def interval_field(description: str) -> fields.List[float]:
     """Return the field of a 95 % interval, low and high."""
+    sure = "by the engine's value, which may err, with 95 % confidence: low, high."
     return fields.List(
         Number(),
         required=True,
         validate=validate.Length(2, 2),
-        metadata={"description": f"{description} with 95 % confidence: low, high."},
+        metadata={"description": f"{description} {sure}"},
     )
 
 
@@ -68,7 +69,7 @@ class ReviewedDecision(AnswerSchema):
         validate=validate.Range(0),
         metadata={"description": "Points lost against the best; 0 where it was played."},
     )
-    loss_interval = interval_field("Where the loss lies by the engine's value, which may err,")
+    loss_interval = interval_field("Where the loss lies")
     word = fields.String(required=True, validate=validate.OneOf(WORDS))
 
 

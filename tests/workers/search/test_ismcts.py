@@ -121,13 +121,18 @@ def test_a_full_tree_goes_on_counting():
 
 _INTERPRETED = """
 import json, sys
+from service.rules.deal import NO_CARD
 from service.rules.view import view_from_json
+from workers.search.moves import DRAW_STOCK
 from workers.search.search import Search
 found = []
 for view, iterations in json.load(sys.stdin):
     search = Search(view_from_json(view), "twice", iterations)
     search.run(iterations)
     samples = search.sample([move.code for move in search.ranking()[:2]], 20)
+    if DRAW_STOCK in search.moves():
+        card = int(min(search._arrays["unseen"]))
+        samples += search.sample([DRAW_STOCK, DRAW_STOCK], 20, [NO_CARD, card])
     ranking = [[m.code, m.visits, m.mean] for m in search.ranking()]
     found.append(ranking + [s.sums.tolist() for s in samples])
 print(json.dumps(found))

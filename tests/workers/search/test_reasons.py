@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from service.rules.deal import DRAW, OVER
+from service.rules.deal import DRAW, NO_CARD, OVER
 from service.rules.notation import action_to_json
 from service.rules.score import points
 from service.rules.view import view_deal, view_to_json
@@ -17,7 +17,7 @@ from tests.workers.search.positions import positions
 from workers.search import evaluate
 from workers.search.determinize import determinize
 from workers.search.evaluate import child_by_code, follow_tree
-from workers.search.moves import DISCARD, LAY_ON_SET, action_of_move, apply_move
+from workers.search.moves import DISCARD, DRAW_STOCK, LAY_ON_SET, action_of_move, apply_move
 from workers.search.playout import LAST_STOCK, play_turn
 from workers.search.reasons import reason_for
 from workers.search.rng import new_rng
@@ -122,8 +122,20 @@ def comes_round(seat: int, seen: list[Snapshot]) -> bool:
     return False
 
 
-def facts_of(search: Search, codes: list[int]) -> np.ndarray:
-    """Return the sums of `search.sample(codes, SAMPLES)` as seen from outside."""
+def exchange_top(world, card: int) -> None:
+    """Let `card` and the stock's next one change places."""
+    count = int(world.stock_count)
+    stock = [int(other) for other in world.stock[:count]]
+    top = stock[-1]
+    swapped = {card: top, top: card}
+    world.stock[:count] = [swapped.get(other, other) for other in stock]
+    for seat in range(4):
+        held = [other for other in range(56) if int(world.hands[seat]) >> other & 1]
+        world.hands[seat] = sum(1 << swapped.get(other, other) for other in held)
+
+
+def facts_of(search: Search, codes: list[int], tops: list[int] | None = None) -> np.ndarray:
+    """Return the sums of `search.sample(codes, SAMPLES, tops)` as seen from outside."""
     view, arrays = search.view, search._arrays
     seat, team = view.turn, view.turn % 2
     rng = new_rng(search.seed, view_to_json(view), ENGINE, "fresh", search.iterations)
@@ -133,8 +145,10 @@ def facts_of(search: Search, codes: list[int]) -> np.ndarray:
     for _ in range(SAMPLES):
         determinize(arrays["template"][0], unseen, arrays["counts"], start, rng)
         margins = []
-        for row, code in zip(found, codes, strict=True):
+        for row, code, top in zip(found, codes, tops or [NO_CARD] * len(codes), strict=True):
             copy_world(start, world)
+            if top != NO_CARD:
+                exchange_top(world, top)
             seen = list(play_on(search, code, world, rng))
             parts = outcome(search, world, seen[-2:])
             is_over = world.phase == OVER
@@ -162,6 +176,22 @@ def test_what_is_counted_is_what_happens_in_the_samples() -> None:
         counted = np.array([sample.sums for sample in search.sample(codes, SAMPLES)])
 
         assert facts_of(search, codes) == pytest.approx(counted)
+
+
+def test_a_draw_of_a_known_card_is_played_on_as_any_other() -> None:
+    """Every column, beside the draw by chance, for a card that may be in a hand or in the stock."""
+    draws = [deal for deal in positions(40, first_seed=300) if deal.phase == DRAW]
+    draws = [deal for deal in draws if deal.stock_count > 0]
+    for number, deal in enumerate(draws):
+        search = Search(view_deal(deal, deal.turn), "draws", 1)
+        unseen = sorted(int(card) for card in search._arrays["unseen"])
+        codes, tops = [DRAW_STOCK] * 2, [NO_CARD, unseen[number % len(unseen)]]
+
+        counted = np.array([sample.sums for sample in search.sample(codes, SAMPLES, tops)])
+
+        assert facts_of(search, codes, tops) == pytest.approx(counted)
+        assert counted[1, evaluate.BEHIND] > 0
+    assert len(draws) > 5
 
 
 def test_a_reason_states_what_was_counted() -> None:
