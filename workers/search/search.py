@@ -39,7 +39,7 @@ class SearchSettings:
     """Factor of the bound's spread, in points: the scale of what an iteration finds."""
     weights: tuple[int, ...] = tuple(int(w) for w in DEFAULT_WEIGHTS)
     """Of the playout (`playout.py`)."""
-    horizon: int = 2
+    horizon: int = 0
     """Turns that a playout has before the learnt value stands for the rest; with little stock it
     goes on to the end."""
 
