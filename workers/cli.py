@@ -173,7 +173,7 @@ def regret(players: tuple[str, ...], suite: Path, processes: int) -> None:
 @click.option("--playouts", default=4, show_default=True, help="To the end of the deal, a state.")
 @click.option("--hidden", default=128, show_default=True, help="Units of the hidden layer.")
 @click.option("--epochs", default=8, show_default=True, help="Times to go through the states.")
-@click.option("--deals", default=40_000, show_default=True, help="Deals of strong play, then.")
+@click.option("--deals", default=32_000, show_default=True, help="Deals of strong play, then.")
 @click.option("--write/--no-write", default=False, help="Write the net that the search uses.")
 @_processes
 @_seed
@@ -187,8 +187,8 @@ def learn_value(
     processes: int,
     seed: str,
 ) -> None:
-    """Learn what the rest of a deal is worth: from playouts, some minutes and 2 GB, then from deals
-    that a search plays with itself, seven a second and core.
+    """Learn what the rest of a deal is worth: from playouts, ten minutes and 5 GB, then from deals
+    that a search plays with itself, some fifteen a second and core.
     """
     from workers.arena_shows import show_value_learning
 

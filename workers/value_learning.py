@@ -70,7 +70,7 @@ STRAYS = 20
 """Of 1,000 of its moves so many are random, so that there is something to learn from positions it
 would avoid."""
 DEALS_A_BATCH = 100
-TRACE = 0.8
+TRACE = 0.9
 """Lambda: how much of the weight of a turn the next turn has."""
 MOMENT_DECAYS = 0.9, 0.999
 _MARGIN_UNITS = (MARGIN_OF_PARTS * PART_UNITS / PART_UNITS[0]).astype(np.float32)
