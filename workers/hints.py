@@ -11,6 +11,7 @@ from typing import Any
 from service.games.levels import DEFAULT_LEVEL
 from service.games.reasons import reason_sentences
 from service.rules.notation import action_to_json
+from service.rules.score import GOING_OUT_BONUS
 from service.rules.view import SeatView
 from workers.bots.base import Budget
 from workers.bots.registry import BOTS
@@ -275,14 +276,15 @@ def split_of(sample: MoveSamples, view: SeatView) -> dict[str, float]:
     """Return the expected margin in its parts, own less theirs; they add up to it exactly but for
     rounding.
 
-    `table_now` is what lies on the table already, `melds` what will be laid, `bonus` 25 times the
-    difference in chances to go out, `hands` the cost of cards left."""
+    `table_now` is what lies on the table already, `melds` what will be laid, `bonus` that for going
+    out times the difference in chances to do so, `hands` the cost of cards left."""
     team = view.turn % 2
+    out = sample.mean(evaluate.OUT) - sample.mean(evaluate.OUT_THEIRS)
     return {
         "table_now": float(view.laid[team] - view.laid[1 - team]),
         "melds_own": round(sample.mean(evaluate.LAID), 1),
         "melds_theirs": round(-sample.mean(evaluate.LAID_THEIRS), 1),
-        "bonus": round(25 * (sample.mean(evaluate.OUT) - sample.mean(evaluate.OUT_THEIRS)), 1),
+        "bonus": round(GOING_OUT_BONUS * out, 1),
         "hands_own": round(-sample.mean(evaluate.HAND), 1),
         "hands_theirs": round(sample.mean(evaluate.HAND_THEIRS), 1),
     }

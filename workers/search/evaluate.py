@@ -19,7 +19,7 @@ from workers.search.ismcts import value_of
 from workers.search.moves import DISCARD, LAY_ON_SET, apply_move, list_moves
 from workers.search.playout import goes_on, play_turn
 from workers.search.value_net import MARGIN_OF_PARTS, PART_COUNT, net_parts
-from workers.search.world import add_parts, copy_world
+from workers.search.world import add_laid, add_parts, copy_world
 
 # Columns of the sums, one row a move. Own and theirs are the mover's team and the other.
 (
@@ -144,9 +144,7 @@ def write_parts(world, net, team, laid_before_0, laid_before_1, parts):
     if world.turn & 1 != team:
         for part in range(0, PART_COUNT, 2):
             parts[part], parts[part + 1] = parts[part + 1], parts[part]
-    own, theirs = world.laid[0] - laid_before_0, world.laid[1] - laid_before_1
-    parts[0] += own if team == 0 else theirs
-    parts[1] += theirs if team == 0 else own
+    add_laid(world, team, laid_before_0, laid_before_1, parts)
 
 
 @search_kernel

@@ -1,5 +1,5 @@
-"""The quick player inside the search: plays a world to the end of its deal with tuned rules of
-thumb and some chance.
+"""The quick player inside the search: plays a world on, or to the end of its deal, with tuned rules
+of thumb and some chance.
 
 It looks at its own hand, the table, the pile and the counts only, as a person would, never at other
 hands or the stock. It melds many cards in one step (`table_cards` takes any number of melds of one

@@ -207,6 +207,7 @@ class Sampling:
     search: Search
     codes: list[int]
     tops: list[int]
+    """The card that each of `codes` finds on the stock, or NO_CARD."""
     samples: int = 0
     _sums: np.ndarray = field(init=False)
     _parts: np.ndarray = field(init=False)

@@ -98,13 +98,21 @@ def margin_of(world):
 
 
 @search_kernel
-def add_parts(world, team, laid_before_0, laid_before_1, line):
-    """Add to `line` what a deal that is over brought since teams 0 and 1 had laid so much: points
-    laid, points left in hand and times gone out, each for `team` and the other.
+def add_laid(world, team, laid_before_0, laid_before_1, line):
+    """Add to `line` the points laid since teams 0 and 1 had laid so much, of `team` and the
+    other.
     """
     own, theirs = world.laid[0] - laid_before_0, world.laid[1] - laid_before_1
     line[0] += own if team == 0 else theirs
     line[1] += theirs if team == 0 else own
+
+
+@search_kernel
+def add_parts(world, team, laid_before_0, laid_before_1, line):
+    """Add to `line` what a deal that is over brought since teams 0 and 1 had laid so much: points
+    laid, points left in hand and times gone out, each for `team` and the other.
+    """
+    add_laid(world, team, laid_before_0, laid_before_1, line)
     line[2] += points(world.hands[team]) + points(world.hands[team + 2])
     line[3] += points(world.hands[1 - team]) + points(world.hands[3 - team])
     if world.went_out >= 0:

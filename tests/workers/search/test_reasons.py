@@ -21,7 +21,7 @@ from workers.search.moves import DISCARD, DRAW_STOCK, LAY_ON_SET, action_of_move
 from workers.search.playout import LAST_STOCK, play_turn
 from workers.search.reasons import reason_for
 from workers.search.rng import new_rng
-from workers.search.search import ENGINE, NET_SPREAD, Search
+from workers.search.search import ENGINE, NET_SPREAD, MoveSamples, Search
 from workers.search.value_net import load_net, net_parts, net_value
 from workers.search.values import LARGEST_MARGIN, win_chances
 from workers.search.world import copy_world, margin_of, new_worlds
@@ -220,6 +220,16 @@ def test_a_reason_states_what_was_counted() -> None:
                 mean = min(max(sample.sums[column] / SAMPLES, 0), most)
                 assert values[name] == pytest.approx(mean, abs=0.051)
     assert {"draw_stock", "take_discards", "meld", "discard"} <= stated
+
+
+def test_a_reason_states_no_chance_that_cannot_be() -> None:
+    """Nor a hand of less than nothing, though what is learnt may say so."""
+    view = view_deal(positions(1)[0], positions(1)[0].turn)
+    sums = np.zeros(evaluate.COLUMN_COUNT)
+    sums[[evaluate.OUT, evaluate.OUT_THEIRS, evaluate.HAND]] = -0.3, 10.4, -2
+    values = reason_for(view, MoveSamples(DRAW_STOCK, 10, sums))["values"]
+
+    assert (values["goes_out"], values["they_go_out"], values["left_in_hand"]) == (0, 1, 0)
 
 
 @pytest.mark.parametrize(
