@@ -49,6 +49,9 @@ def warm() -> None:
 @main.group()
 def arena() -> None:
     """Measure players against each other over duplicate deals."""
+    from workers.warmup import choose_cache
+
+    choose_cache(_settings().numba_cache_dir)
 
 
 _processes = click.option(

@@ -12,41 +12,13 @@ import numpy as np
 from service.rules.deal import OVER
 from workers.search._compile import search_kernel
 from workers.search.playout import DEFAULT_WEIGHTS, W_NOISE, play_turn
-from workers.search.rng import below, new_rng
-from workers.search.world import copy_world, margin_of, new_worlds
+from workers.search.rng import new_rng
+from workers.search.world import copy_world, deal_world, margin_of, new_worlds
 
 STEP_SHARE = 3
 """A weight is tried a third of itself lower and higher, and at least this much."""
 SURE = 2.2
 """Standard errors by which a change must win to be kept."""
-
-
-@search_kernel
-def deal_world(world, deck, dealer, rng):  # type: ignore[no-untyped-def]
-    """Shuffle `deck` in place and deal it into `world` (R5)."""
-    for place in range(55, 0, -1):
-        other = below(rng, place + 1)
-        deck[place], deck[other] = deck[other], deck[place]
-    for seat in range(4):
-        world.hands[seat] = 0
-        world.known[seat] = 0
-    world.laid[0] = 0
-    world.laid[1] = 0
-    world.table_sets = 0
-    world.table_runs = 0
-    world.dealer = dealer
-    world.turn = (dealer + 1) & 3
-    world.phase = 0
-    world.due = -1
-    world.passes = 0
-    world.went_out = -1
-    for place in range(28):
-        world.hands[(dealer + 1 + place) & 3] |= 1 << deck[place]
-    world.pile[0] = deck[28]
-    world.pile_count = 1
-    world.stock_count = 27
-    for place in range(27):
-        world.stock[26 - place] = deck[29 + place]
 
 
 @search_kernel

@@ -8,7 +8,6 @@ import numpy as np
 from service.rules._jit import lowest_card, popcount
 from service.rules.cards import ALL_CARDS
 from service.rules.deal import DRAW, OVER, pile_from
-from workers.learning import deal_world
 from workers.search._compile import search_kernel
 from workers.search.ismcts import new_scratch, new_tree, run_iterations
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
@@ -16,11 +15,11 @@ from workers.search.playout import DEFAULT_WEIGHTS
 from workers.search.rng import below, new_rng
 from workers.search.search import DEFAULT_SETTINGS
 from workers.search.value_net import load_net
-from workers.search.values import LARGEST_MARGIN
-from workers.search.world import Worlds, copy_world, new_worlds
+from workers.search.values import plain_values
+from workers.search.world import Worlds, copy_world, deal_world, new_worlds
 
 MAX_TURNS = 160
-"""More than a deal has: 27 cards of stock, and the pile taken some times."""
+"""More than deals have: 27 cards of stock, and the pile taken some times; none later is told."""
 
 
 @search_kernel
@@ -136,7 +135,7 @@ class SelfPlay:
             DEFAULT_WEIGHTS,
             DEFAULT_SETTINGS.horizon,
             load_net(),
-            np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1, dtype=np.float64),
+            plain_values(),
             DEFAULT_SETTINGS.exploration,
             self._rng,
             self._turns,

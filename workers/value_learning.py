@@ -23,7 +23,6 @@ import numpy as np
 
 from service.rules.deal import OVER
 from service.rules.view import SeatView
-from workers.learning import deal_world
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
@@ -42,6 +41,7 @@ from workers.search.value_net import (
 from workers.search.world import (
     add_parts,
     copy_world,
+    deal_world,
     margin_of,
     new_worlds,
     template_of_view,
@@ -105,6 +105,7 @@ def make_states(playouts, deck, worlds, weights, rng, inputs, parts, variances):
             continue
         write_features(start, inputs[row])
         team = start.turn & 1
+        parts[row] = 0.0
         total = squares = 0.0
         for _ in range(playouts):
             copy_world(start, world)
@@ -159,7 +160,7 @@ class Turns:
     parts: np.ndarray
     """What the rest of the deal brought, for the team to move: shape (turns, PART_COUNT)."""
     is_last: np.ndarray
-    """Whether the turn is the deal's last: shape (turns,), bool."""
+    """Whether no later turn of its deal follows: shape (turns,), bool."""
 
     def __len__(self) -> int:
         return len(self.is_last)
@@ -234,7 +235,7 @@ class Fit:
 
 def predict_parts(weights: Weights, inputs: np.ndarray) -> np.ndarray:
     """Return the parts of the rest, for the team to move; shape (count, PART_COUNT)."""
-    hidden = np.maximum(inputs.astype(np.float32) @ weights["w1"] + weights["b1"], 0)
+    hidden = np.maximum(inputs.astype(np.float32, copy=False) @ weights["w1"] + weights["b1"], 0)
     parts: np.ndarray = PART_UNITS * (hidden @ weights["w2"] + weights["b2"])
     return parts
 
@@ -272,7 +273,8 @@ def refine_net(weights: Weights, turns: Turns) -> Iterator[tuple[int, Weights, f
     then, and the mean squared errors of the margin on the last deals, which are not learnt from,
     before all and now, points squared.
     """
-    train = int(len(turns) * (1 - TEST_SHARE))
+    last_turns = np.flatnonzero(turns.is_last)
+    train = int(last_turns[int(len(last_turns) * (1 - TEST_SHARE)) - 1]) + 1
     learnt, test = turns.part(slice(train)), turns.part(slice(train, None))
     scale = _scale_of(learnt.inputs)
     before = _squared_error(weights, test.inputs, test.parts)

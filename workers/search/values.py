@@ -61,6 +61,11 @@ def _game_values(lead: int, softness: float) -> np.ndarray:
     return np.round(values / _GRID) * _GRID
 
 
+def plain_values() -> np.ndarray:
+    """Return the table in which a margin is worth itself."""
+    return np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1, dtype=np.float64)
+
+
 def margin_values(view: SeatView, uncertainty: float = 0.0) -> np.ndarray:
     """Return the value that the search maximizes for team 0, by team 0's margin of this deal, or by
     its expected margin where the deal goes on and the margin may yet be `uncertainty` points off,
@@ -72,6 +77,6 @@ def margin_values(view: SeatView, uncertainty: float = 0.0) -> np.ndarray:
     a team behind seeks it, and neither throws points away once the game is decided. Uncertainty
     makes the step softer."""
     if view.number < view.deals:
-        return np.arange(-LARGEST_MARGIN, LARGEST_MARGIN + 1, dtype=np.float64)
+        return plain_values()
     softness = math.hypot(WIN_SOFTNESS, uncertainty)
     return _game_values(view.scores[0] - view.scores[1], softness)

@@ -12,6 +12,7 @@ from service.rules.deal import CORE_FIELDS, Deal
 from service.rules.score import GOING_OUT_BONUS, points
 from service.rules.view import SeatView
 from workers.search._compile import search_kernel
+from workers.search.rng import below
 
 WORLD = np.dtype(
     [(name, np.int64, (length,)) if length else (name, np.int64) for name, length in CORE_FIELDS]
@@ -58,6 +59,34 @@ def template_of_view(view: SeatView) -> Worlds:
         for card in meld.cards:
             world[field] |= 1 << card
     return worlds
+
+
+@search_kernel
+def deal_world(world, deck, dealer, rng):
+    """Shuffle `deck` in place and deal it into `world` (R5)."""
+    for place in range(55, 0, -1):
+        other = below(rng, place + 1)
+        deck[place], deck[other] = deck[other], deck[place]
+    for seat in range(4):
+        world.hands[seat] = 0
+        world.known[seat] = 0
+    world.laid[0] = 0
+    world.laid[1] = 0
+    world.table_sets = 0
+    world.table_runs = 0
+    world.dealer = dealer
+    world.turn = (dealer + 1) & 3
+    world.phase = 0
+    world.due = -1
+    world.passes = 0
+    world.went_out = -1
+    for place in range(28):
+        world.hands[(dealer + 1 + place) & 3] |= 1 << deck[place]
+    world.pile[0] = deck[28]
+    world.pile_count = 1
+    world.stock_count = 27
+    for place in range(27):
+        world.stock[26 - place] = deck[29 + place]
 
 
 @search_kernel

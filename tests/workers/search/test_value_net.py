@@ -310,6 +310,28 @@ def test_refining_goes_on_from_the_net_it_is_given() -> None:
     assert now < before / 2
 
 
+def test_no_deal_is_learnt_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten deals of unlike length the last is left for the test, and no turn of the others."""
+    lengths = [3, 5, 2, 7, 4, 1, 6, 2, 3, 9]
+    is_last = np.concatenate([np.arange(n) == n - 1 for n in lengths])
+    turns = Turns(np.zeros((len(is_last), 4)), np.zeros((len(is_last), PART_COUNT)), is_last)
+    learnt = []
+    monkeypatch.setattr(
+        value_learning, "smooth_returns", lambda parts, last, *_: learnt.append(last.copy())
+    )
+    weights = {
+        "w1": np.zeros((4, 2), np.float32),
+        "b1": np.zeros(2, np.float32),
+        "w2": np.zeros((2, PART_COUNT), np.float32),
+        "b2": np.zeros(PART_COUNT, np.float32),
+    }
+
+    list(refine_net(weights, turns))
+
+    assert len(learnt) == value_learning.REFINING_ROUNDS
+    assert all((rows == is_last[:-9]).all() for rows in learnt)
+
+
 def test_joined_turns_keep_their_order() -> None:
     first, second = (
         Turns(np.full((n, 2), n), np.full((n, PART_COUNT), n), np.arange(n) == n - 1)
