@@ -21,13 +21,15 @@ from tests.frozen.ismcts_1.bot import FrozenBot
 from tests.strength import openspiel
 from workers.bots.players import SearchBot
 from workers.bots.registry import BOTS
-from workers.search.search import Search
+from workers.search.search import Search, SearchSettings
 from workers.warmup import choose_cache, warm_up
 
 pytestmark = pytest.mark.bench
 
 ROUNDS = 15
 ROUND_S = 0.4
+BEYOND_ANY_DEAL = 400
+"""Turns."""
 MID_DEAL_ACTIONS = 45
 """About the middle of a deal between greedy players."""
 
@@ -125,7 +127,8 @@ def test_search_iterations_beside_the_frozen_search(where: str) -> None:
 def test_search_playouts_a_second(where: str) -> None:
     """Deals of the unseen cards, each played out by the rules of thumb after a first move."""
     show_command("search_playouts")
-    search = Search(position(POSITIONS[where]), "bench", 2_000)
+    whole = SearchSettings(horizon=BEYOND_ANY_DEAL)
+    search = Search(position(POSITIONS[where]), "bench", 2_000, whole)
     search.run(2_000)
     codes = [move.code for move in search.ranking()[:2]]
 
