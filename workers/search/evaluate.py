@@ -47,9 +47,9 @@ ROUND = 3
 
 
 @search_kernel
-def best_known(nodes, parent, legal, stamp):
-    """Return the child of `parent` with the best average for its mover among the moves marked
-    legal, or 0 when none has enough visits.
+def best_known(nodes, parent, sign, legal, stamp):
+    """Return the child of `parent` with the best average for the mover (`sign`: 1 for team 0, -1
+    for team 1) among the moves marked legal, or 0 when none has enough visits.
 
     Not the one with most visits: what is legal in few worlds has few, however good it is."""
     best = 0
@@ -58,7 +58,7 @@ def best_known(nodes, parent, legal, stamp):
     while child:
         node = nodes[child]
         if legal[node.code] == stamp and node.visits >= MIN_TREE_VISITS:
-            mean = node.total / node.visits if node.seat & 1 == 0 else -node.total / node.visits
+            mean = sign * node.total / node.visits
             if mean > best_mean:
                 best, best_mean = child, mean
         child = node.next_sibling
@@ -86,18 +86,22 @@ def follow_tree(nodes, node, world, scratch):
     count = list_moves(world, moves)
     for i in range(count):
         listed[moves[i]] = stamps[0]
-    child = best_known(nodes, node, listed, stamps[0])
+    sign = 1.0 if world.turn & 1 == 0 else -1.0
+    child = best_known(nodes, node, sign, listed, stamps[0])
     if child:
         apply_move(world, int(nodes[child].code))
     return child
 
 
 @search_kernel
-def finish_turn(world, nodes, node, scratch, weights, rng):
-    """Play what is left of the turn in hand, down the tree from `node` and then by rules of thumb;
-    return the node reached, or 0.
+def finish_turn(world, nodes, node, mover, scratch, weights, rng):
+    """Play what is left of the turn in hand: that of `mover` down the tree from `node`, and where
+    the tree ends by rules of thumb, as the others' turns; return the node reached, or 0.
     """
     seat = world.turn
+    if seat != mover:
+        play_turn(world, weights, rng)
+        return node
     while world.turn == seat and world.phase != OVER:
         node = follow_tree(nodes, node, world, scratch)
         if node == 0:
@@ -116,13 +120,13 @@ def play_sample(world, nodes, code, scratch, weights, horizon, rng):
     apply_move(world, code)
     node = child_by_code(nodes, 0, code)
     if world.turn == seat:
-        node = finish_turn(world, nodes, node, scratch, weights, rng)
+        node = finish_turn(world, nodes, node, seat, scratch, weights, rng)
     taken = 0
     turns = 0
     while goes_on(world, max(ROUND - turns, horizon)):
         if node == 0:
             horizon -= 1
-        node = finish_turn(world, nodes, node, scratch, weights, rng)
+        node = finish_turn(world, nodes, node, seat, scratch, weights, rng)
         turns += 1
         if turns == 1 and thrown >= 0 and find_in_pile(world, thrown) < 0:
             taken = 1

@@ -1,14 +1,20 @@
-"""Single-observer information-set Monte Carlo tree search (SO-ISMCTS).
+"""Monte Carlo tree search over information sets, the mover's moves alone in the tree.
 
-Cowling, Powley and Whitehouse, "Information Set Monte Carlo Tree Search", IEEE TCIAIG 4(2), 2012,
-section IV. One tree from the searcher's view; every iteration deals the unknown cards anew
+After Cowling, Powley and Whitehouse, "Information Set Monte Carlo Tree Search", IEEE TCIAIG 4(2),
+2012, section IV. One tree from the searcher's view; every iteration deals the unknown cards anew
 (`determinize`), goes down by upper confidence bounds over the moves that are legal in this world,
-adds one node, plays some turns on, and credits the path with what the deal ends with or what a
-learnt value expects of it. A move's bound counts how often
-it was available, not how often its parent was visited.
+adds one node, ends the turn, and credits the path with what the deal ends with or what a learnt
+value expects of it. A move's bound counts how often it was available, not how often its parent was
+visited.
 
-Nodes are keyed by the sequence of moves as the searcher would see it. The tree is a flat array of
-records; nothing is allocated after the start."""
+The others play by rules of thumb, from the cards that the world gives them. In the paper their
+moves are nodes too. But one node stands for all their hands, so that it finds what is best on
+average over these, and no hand is played well: between searchers that makes no difference, and
+against anybody who looks at his own cards the rules of thumb tell better what comes (figures in
+README.md).
+
+Nodes are keyed by the sequence of the mover's moves. The tree is a flat array of records; nothing
+is allocated after the start."""
 
 import math
 
@@ -18,7 +24,7 @@ from service.rules.deal import OVER
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize
 from workers.search.moves import CODE_COUNT, MAX_MOVES, apply_move, is_reordered, list_moves
-from workers.search.playout import play_turns
+from workers.search.playout import play_turn, play_turns
 from workers.search.rng import below
 from workers.search.value_net import net_value
 from workers.search.world import margin_of
@@ -31,12 +37,11 @@ NODE = np.dtype(
         ("first_child", np.int32),
         ("next_sibling", np.int32),
         ("code", np.int16),
-        ("seat", np.int16),
     ],
     align=True,
 )
 """One node: the sum of values for team 0, visits, how often its move was legal when its parent was
-passed, links (0: none), the move that leads to it and the seat that makes it."""
+passed, links (0: none) and the move that leads to it."""
 
 MAX_DEPTH = 400
 """Longer than any path: a deal has at most 4 * 27 turns with stock, and a node is added only once
@@ -120,7 +125,7 @@ def best_child(nodes, parent, sign, marks, stamp, exploration):
 
 
 @search_kernel
-def add_node(nodes, used, parent, code, seat):
+def add_node(nodes, used, parent, code):
     """Write node number `used` as the first child of `parent`."""
     node = nodes[used]
     node.total = 0.0
@@ -129,28 +134,32 @@ def add_node(nodes, used, parent, code, seat):
     node.first_child = 0
     node.next_sibling = nodes[parent].first_child
     node.code = code
-    node.seat = seat
     nodes[parent].first_child = used
 
 
 @search_kernel
-def descend(nodes, used, world, scratch, exploration, rng):
-    """Go from the root to a new node or to the end of the deal, playing in `world`; return the
-    nodes used and the path's length.
+def descend(nodes, used, world, scratch, exploration, weights, rng):
+    """Go from the root to a new node or to the end of the deal, playing in `world`, the others by
+    rules of thumb; return the nodes used and the path's length.
 
     `scratch` is the tuple (moves, listed, marks, path, stamp); stamp is an array of one.
     """
     moves, listed, marks, path, stamps = scratch
     stamps[0] += 1
+    mover = world.turn
+    sign = 1.0 if mover & 1 == 0 else -1.0
     node = 0
     depth = 0
     previous = -1
     path[0] = 0
     while world.phase != OVER:
+        if world.turn != mover:
+            play_turn(world, weights, rng)
+            previous = -1
+            continue
         stamps[0] += 1
         stamp = stamps[0]
         count = keep_ordered(moves, list_moves(world, moves), previous, listed, marks, stamp)
-        sign = 1.0 if world.turn & 1 == 0 else -1.0
         child = best_child(nodes, node, sign, marks, stamp, exploration)
         untried = 0
         for i in range(count):
@@ -160,7 +169,7 @@ def descend(nodes, used, world, scratch, exploration, rng):
         is_new = untried > 0 and used < len(nodes)
         if is_new:
             child = used
-            add_node(nodes, used, node, moves[below(rng, untried)], world.turn)
+            add_node(nodes, used, node, moves[below(rng, untried)])
             used += 1
         if child == 0:
             break
@@ -205,7 +214,7 @@ def run_iterations(
     offset = len(values) // 2
     for _ in range(iterations):
         determinize(template[0], unseen, counts, world, rng)
-        used, length = descend(nodes, used, world, scratch, exploration, rng)
+        used, length = descend(nodes, used, world, scratch, exploration, weights, rng)
         play_turns(world, horizon, weights, rng)
         if world.phase == OVER:
             value = value_of(margin_of(world), values, offset)

@@ -48,17 +48,16 @@ def test_the_tree_is_followed_by_average_and_not_by_visits():
     nodes = new_tree(10)
     children = ((7, 90, 20.0), (8, 12, 30.0), (9, MIN_TREE_VISITS - 1, 40.0), (10, 50, -5.0))
     for number, (code, visits, mean) in enumerate(children, start=1):
-        add_node(nodes, number, 0, code, 0)
+        add_node(nodes, number, 0, code)
         nodes[number].visits, nodes[number].total = visits, visits * mean
     legal = np.ones(CODE_COUNT, np.int64)
 
-    assert best_known(nodes, 0, legal, 1) == 2
+    assert best_known(nodes, 0, 1.0, legal, 1) == 2
     legal[8] = 0
-    assert best_known(nodes, 0, legal, 1) == 1
-    nodes.seat[:] = 1
-    assert best_known(nodes, 0, legal, 1) == 4
+    assert best_known(nodes, 0, 1.0, legal, 1) == 1
+    assert best_known(nodes, 0, -1.0, legal, 1) == 4
     legal[[7, 10]] = 0
-    assert best_known(nodes, 0, legal, 1) == 0
+    assert best_known(nodes, 0, 1.0, legal, 1) == 0
 
 
 def test_sampling_learns_nothing():

@@ -8,10 +8,11 @@ import sys
 import numpy as np
 import pytest
 
+from service.rules.deal import MELD
 from service.rules.view import view_deal, view_to_json
 from tests.workers.search.positions import permuted, positions
 from workers.search.ismcts import LOGS, add_node, best_child, log_of, new_tree
-from workers.search.moves import CODE_COUNT
+from workers.search.moves import CODE_COUNT, DISCARD, DRAW_STOCK, LAY_ON_SET
 from workers.search.search import Search
 
 
@@ -25,7 +26,7 @@ def tree_of(*children: tuple[int, int, int, float]) -> np.ndarray:
     """Return a tree whose root has children of (code, visits, available, total)."""
     nodes = new_tree(10)
     for number, (code, visits, available, total) in enumerate(children, start=1):
-        add_node(nodes, number, 0, code, 0)
+        add_node(nodes, number, 0, code)
         nodes[number].visits, nodes[number].available, nodes[number].total = (
             visits,
             available,
@@ -108,6 +109,46 @@ def test_every_visit_of_the_root_is_a_childs():
         search.run(500)
 
         assert sum(move.visits for move in search.ranking()) == 500
+
+
+def children(nodes: np.ndarray, parent: int) -> list[int]:
+    found = []
+    child = int(nodes[parent].first_child)
+    while child:
+        found.append(child)
+        child = int(nodes[child].next_sibling)
+    return found
+
+
+def test_the_tree_has_the_movers_moves_alone() -> None:
+    """What is thrown in it after a draw from the stock is of the hand or may have been drawn: never
+    a card that another is known to hold.
+    """
+    thrown = set()
+    held = 0
+    for deal in positions(120):
+        others = sum(int(deal.known[seat]) for seat in range(4) if seat != deal.turn)
+        if deal.phase != MELD or not others or deal.stock_count < 8:
+            continue
+        search = Search(view_deal(deal, deal.turn), "own", 1_500)
+        search.run(1_500)
+        nodes = search._arrays["nodes"]
+        later = [
+            int(nodes[last].code) - DISCARD
+            for first in children(nodes, 0)
+            if DISCARD <= nodes[first].code < LAY_ON_SET
+            for draw in children(nodes, first)
+            if nodes[draw].code == DRAW_STOCK
+            for last in children(nodes, draw)
+            if DISCARD <= nodes[last].code < LAY_ON_SET
+        ]
+        assert not [card for card in later if others >> card & 1]
+        thrown.update(later)
+        held += 1
+        if held == 4:
+            break
+    assert held == 4
+    assert len(thrown) > 30
 
 
 def test_a_full_tree_goes_on_counting():

@@ -64,8 +64,10 @@ def play_on(search: Search, code: int, world, rng) -> Iterator[Snapshot]:
                 return
             begun += 1
             by_rules += node == 0
-        node = follow_tree(arrays["nodes"], node, world, search._scratch)
-        if node == 0:
+        is_own = world.turn == search.view.seat
+        if is_own:
+            node = follow_tree(arrays["nodes"], node, world, search._scratch)
+        if not is_own or node == 0:
             play_turn(world, arrays["weights"], rng)
         yield snapshot(world)
 
