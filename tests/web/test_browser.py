@@ -541,8 +541,8 @@ def test_it_fits_a_phone(service: Service, open_table: Open):
 @pytest.mark.parametrize(
     ("language", "draws", "hand", "team", "set_"),
     [
-        ("eo", "Tiri el la tirstako", "Via mano", "Via teamo finludas", "Aron faras"),
-        ("fi", "Nosta nostopinosta", "Kätesi", "Joukkueesi päättää jaon", "Sarja on"),
+        ("eo", "Tiri el la tirstako", "Via mano", "Ŝanco finludi: via teamo", "Aron faras"),
+        ("fi", "Nosta nostopinosta", "Kätesi", "Mahdollisuus päättää jako", "Sarja on"),
     ],
 )
 def test_it_speaks_the_readers_language(
@@ -573,7 +573,7 @@ def test_it_speaks_the_readers_language(
     table.find("#language").select_option("en")
     table.find('[data-act="discard"]:has-text("Discard")').wait_for()
     assert "Scores" == table.find("#scores-head").inner_text()
-    reason.filter(has_text="Your team goes out").wait_for()
+    reason.filter(has_text="Chance to go out: your team").wait_for()
     assert "" == table.find("#refusal").inner_text()
 
 
