@@ -145,7 +145,7 @@ def test_games_go_on_through_the_death_of_a_master(
     settings = Settings(
         redis_url=cluster_of_nodes.url,
         queue_redis_url=redis_url,
-        redis_timeout_s=1.0,
+        redis_timeout_s=2.0,
         wait_replicas=wait_replicas,
     )
     api = ApiClient(create_app(settings), check_every=50)

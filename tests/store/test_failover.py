@@ -52,7 +52,7 @@ def app_of(group: Group, wait_replicas: int) -> ApiClient:
     settings = Settings(
         redis_url=group.url,
         queue_redis_url=group.url,
-        redis_timeout_s=1.0,
+        redis_timeout_s=2.0,
         wait_replicas=wait_replicas,
     )
     return ApiClient(create_app(settings), check_every=50)

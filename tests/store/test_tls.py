@@ -144,7 +144,7 @@ def test_games_go_on_over_tls_when_sentinels_change_masters(group: Group) -> Non
     """Nothing that a replica was waited for with is lost."""
     old, new = sorted(group.nodes, key=lambda node: role_of(node) != "master")
     settings = Settings(
-        redis_url=group.url, queue_redis_url=group.url, redis_timeout_s=1.0, wait_replicas=1
+        redis_url=group.url, queue_redis_url=group.url, redis_timeout_s=2.0, wait_replicas=1
     )
     players = start_players(ApiClient(create_app(settings), check_every=50), PLAYERS)
 
@@ -166,7 +166,7 @@ def test_games_go_on_over_tls_when_a_master_of_the_cluster_dies(
 ) -> None:
     """Nothing that a replica was waited for with is lost."""
     settings = Settings(
-        redis_url=cluster.url, queue_redis_url=server_url, redis_timeout_s=1.0, wait_replicas=1
+        redis_url=cluster.url, queue_redis_url=server_url, redis_timeout_s=2.0, wait_replicas=1
     )
     players = start_players(ApiClient(create_app(settings), check_every=50), PLAYERS)
 
