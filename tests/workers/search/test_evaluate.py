@@ -8,11 +8,12 @@ import pytest
 from service.rules.view import view_deal
 from tests.workers.search.positions import positions
 from workers.search import evaluate
-from workers.search.evaluate import MIN_TREE_VISITS, best_known
-from workers.search.ismcts import add_node, new_tree
-from workers.search.moves import CODE_COUNT
+from workers.search.evaluate import MIN_TREE_VISITS, best_known, follow_tree
+from workers.search.ismcts import add_node, new_scratch, new_tree
+from workers.search.moves import CODE_COUNT, MAX_MOVES, PASS, list_moves
 from workers.search.search import MoveSamples, Search
 from workers.search.values import LARGEST_MARGIN, margin_values, win_chances
+from workers.search.world import world_of_deal
 
 
 def sampled(deal, iterations=600, samples=200, count=3) -> tuple[Search, list[MoveSamples]]:
@@ -58,6 +59,23 @@ def test_the_tree_is_followed_by_average_and_not_by_visits():
     assert best_known(nodes, 0, -1.0, legal, 1) == 4
     legal[[7, 10]] = 0
     assert best_known(nodes, 0, 1.0, legal, 1) == 0
+
+
+def test_each_team_goes_down_the_tree_to_what_is_good_for_it():
+    teams = set()
+    for deal in positions(8):
+        world = world_of_deal(deal)[0]
+        moves = np.zeros(MAX_MOVES, np.int64)
+        if list_moves(world, moves) < 2:
+            continue
+        nodes = new_tree(4)
+        for number, (parent, code) in enumerate(((0, PASS), (1, moves[0]), (1, moves[1])), start=1):
+            add_node(nodes, number, parent, code)
+        nodes.visits[2:], nodes.total[2:] = 20, (400.0, -400.0)
+
+        assert follow_tree(nodes, 1, world, new_scratch()) == (3 if deal.turn % 2 else 2)
+        teams.add(deal.turn % 2)
+    assert teams == {0, 1}
 
 
 def test_sampling_learns_nothing():

@@ -111,6 +111,20 @@ def test_every_visit_of_the_root_is_a_childs():
         assert sum(move.visits for move in search.ranking()) == 500
 
 
+def test_what_is_good_for_the_movers_team_is_tried_most():
+    """For either team: the first move's average is above that of all iterations."""
+    teams = set()
+    for deal in positions(10):
+        search = Search(view_deal(deal, deal.turn), "teams", 500)
+        search.run(500)
+        first, *others = search.ranking()
+
+        total = sum(move.visits * move.mean for move in (first, *others))
+        assert not others or first.mean > total / 500
+        teams.add((deal.turn % 2, bool(others)))
+    assert {(0, True), (1, True)} <= teams
+
+
 def children(nodes: np.ndarray, parent: int) -> list[int]:
     found = []
     child = int(nodes[parent].first_child)
