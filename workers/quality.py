@@ -68,7 +68,9 @@ class Calibration:
     """The average of many more worlds, from another seed."""
     later_half_width: float
     tree_mean: float
-    """The search's own average of that move, which is not shown: it carries the winner's curse."""
+    """The search's own average of that move, which is not shown: it carries the winner's curse, and
+    the poor moves that the tree tries later.
+    """
 
     @property
     def holds(self) -> bool:

@@ -230,7 +230,7 @@ def judge_step(
     else:
         search.run(iterations)
         best = search.ranking()[0].code
-        # A search that has not searched has no tree to follow: the same replies for both.
+        # A search that has not searched has no tree to follow: the same rules of thumb for both.
         samples = Search(view, seed, 1).sample([best] if best == code else [best, code], fresh)
         margin = samples[0].mean(evaluate.MARGIN)
         loss = margin - samples[-1].mean(evaluate.MARGIN)

@@ -1,12 +1,13 @@
 """What is shown of a move: its worth on fresh worlds, with an interval, its parts and its facts.
 
 The search's own averages are biased: the best of several noisy numbers is too high (the winner's
-curse), and a tree samples what it likes. So the moves to be shown are played again on worlds that
-the search never saw, the same worlds for each move, down the finished tree, the best average first,
-and then by the playout's rules of thumb. What happens until the mover's next turn is counted as it
-happens. Then, once the rules of thumb have had as many turns as in the search, the learnt value
-that the search goes by stands for the rest of the deal, part by part, so that the figures value
-moves as their order does. With little stock the deal is played to its end and all of it counted.
+curse), and the poor moves that a tree tries in the mover's later turns make them too low. So the
+moves to be shown are played again on worlds that the search never saw, the same worlds for each
+move: the mover's own moves down the finished tree, the best average first, and all else by the
+playout's rules of thumb. What happens until the mover's next turn is counted as it happens. Then,
+once as many turns have been played beyond the tree as in the search, the learnt value that the
+search goes by stands for the rest of the deal, part by part, so that the figures value moves as
+their order does. With little stock the deal is played to its end and all of it counted.
 
 Nothing is learnt meanwhile, so the samples of a move are independent and equally distributed, and
 the usual interval of a mean holds: for what these samples come to on average. How far the learnt
@@ -111,9 +112,9 @@ def finish_turn(world, nodes, node, mover, scratch, weights, rng):
 
 @search_kernel
 def play_sample(world, nodes, code, scratch, weights, horizon, rng):
-    """Play `code` and on, until the mover's next turn at least and until the rules of thumb have
-    had `horizon` turns (`goes_on`); return whether the next player took the discard and whether the
-    deal ended within the round.
+    """Play `code` and on, until the mover's next turn at least and until `horizon` turns have been
+    played beyond the tree (`goes_on`); return whether the next player took the discard and whether
+    the deal ended within the round.
     """
     seat = world.turn
     thrown = code - DISCARD if DISCARD <= code < LAY_ON_SET else -1

@@ -50,20 +50,20 @@ def play_on(search: Search, code: int, world, rng) -> Iterator[Snapshot]:
     """Play one sample as `search.sample` does; yield what is seen after each step.
 
     It ends with the deal, or at the start of a turn where there is stock, three turns of others
-    have been and the rules of thumb have begun as many as in the search."""
+    have been and as many have begun beyond the tree as in the search."""
     arrays = search._arrays
     yield snapshot(world)
     apply_move(world, code)
     node = child_by_code(arrays["nodes"], 0, code)
     yield snapshot(world)
-    begun = by_rules = 0
+    begun = beyond = 0
     while world.phase != OVER:
         if world.phase == DRAW:
             has_stock = world.stock_count > LAST_STOCK
-            if begun >= 3 and by_rules >= search.settings.horizon and has_stock:
+            if begun >= 3 and beyond >= search.settings.horizon and has_stock:
                 return
             begun += 1
-            by_rules += node == 0
+            beyond += node == 0
         is_own = world.turn == search.view.seat
         if is_own:
             node = follow_tree(arrays["nodes"], node, world, search._scratch)
