@@ -18,6 +18,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> None:
+    """Leave out the steps of a failure that have no line, as Python 3.11 has some: the report of
+    one such failure would end in an error of its own, and the whole run with it.
+    """
+    error = call.excinfo.value if call.excinfo is not None else None
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        step = error.__traceback__
+        while step is not None:
+            while step.tb_next is not None and step.tb_next.tb_lineno is None:
+                step.tb_next = step.tb_next.tb_next
+            step = step.tb_next
+        error = error.__cause__ or error.__context__
+
+
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """Run a Redis for the whole session; fail, and do not skip, when there is no server to run."""

@@ -22,6 +22,8 @@ WITHOUT_DISK = (
 )
 
 
+PATIENCE_S = 10
+"""A server on a busy machine may need seconds for an answer; one that is killed refuses at once."""
 SERVICE = "games"
 """What the Sentinels call the master."""
 SENTINEL = """
@@ -106,7 +108,7 @@ class Node:
     def _client(self, **options: Any) -> Any:
         if self._certificates is not None:
             options |= {"ssl": True, "host": HOST, **self._certificates.options}
-        return redis_py.Redis(port=self.port, socket_timeout=1, **options)
+        return redis_py.Redis(port=self.port, socket_timeout=PATIENCE_S, **options)
 
     def _answers(self) -> bool:
         try:
