@@ -88,6 +88,11 @@ def played(players: list[Player]) -> int:
     return sum(len(player.acknowledged) for player in players)
 
 
+def put_off(players: list[Player]) -> int:
+    """Return how many requests were answered 503 so far."""
+    return sum(player.refused for player in players)
+
+
 def has_gone_on(player: Player, before: int) -> bool:
     """Tell whether a player has played some more, or ended."""
     return not player.is_alive() or len(player.acknowledged) > before + 2
@@ -117,6 +122,6 @@ def figures_of(players: list[Player], store: GameStore) -> dict[str, float]:
     return {
         "acknowledged": played(players),
         "lost": sum(player.lost(store) for player in players),
-        "put_off": sum(player.refused for player in players),
+        "put_off": put_off(players),
         "longest_s": round(max(player.longest_s for player in players), 2),
     }

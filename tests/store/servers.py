@@ -270,6 +270,15 @@ class Group:
         told = {each.client.sentinel_get_master_addr_by_name(SERVICE)[1] for each in self.sentinels}
         return told == {node.port} and role_of(node) == "master"
 
+    def tell(self, old: Node, new: Node) -> None:
+        """Make a master that has been replaced a replica of the new one, with the words that the
+        Sentinels use some eight seconds later.
+        """
+        with old.client.pipeline() as at_once:
+            at_once.replicaof(host_of(self._certificates), new.port)
+            at_once.client_kill_filter(_type="normal")
+            at_once.execute()
+
     @property
     def url(self) -> str:
         """The address of the master, as settings have it."""

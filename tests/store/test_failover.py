@@ -19,8 +19,14 @@ from service.config import Settings
 from service.jobqueue import RqQueue
 from tests.api.client import ApiClient
 from tests.e2e.harness import wait_until
-from tests.store.players import figures_of, play_on_and_stop, start_players
-from tests.store.servers import SERVICE, Group, role_of
+from tests.store.players import (
+    figures_of,
+    play_on_and_stop,
+    played,
+    put_off,
+    start_players,
+)
+from tests.store.servers import SERVICE, Group
 from tests.store.uses import make_store, use_all
 from workers.main import worker_connection
 
@@ -84,13 +90,17 @@ def test_games_and_queues_go_on_through_a_failover(
     connection.wait(1, 1000)
     clients = start_players(api, PLAYERS)
 
+    old, new = group.nodes
     fail_over(group)
-    wait_until(lambda: group.is_master(group.nodes[1]), 20, "the replica to be master")
+    wait_until(lambda: group.is_master(new), 20, "the replica to be master")
     if fail_over is kill_master:
         # Before, it would come back as the master, with nothing in it.
-        group.nodes[0].start()
+        old.start()
+    else:
+        answered = played(clients) + put_off(clients)
+        wait_until(lambda: played(clients) + put_off(clients) > answered + 10, 20, "a late answer")
     if fail_over is change_masters or wait_replicas:
-        wait_until(lambda: role_of(group.nodes[0]) == "slave", 30, "the old master to be told")
+        group.tell(old, new)
     play_on_and_stop(clients)
 
     figures = figures_of(clients, make_store(group.nodes[1].raw))

@@ -151,7 +151,7 @@ def test_games_go_on_over_tls_when_sentinels_change_masters(group: Group) -> Non
     old.kill()
     wait_until(lambda: group.is_master(new), 20, "the replica to be master")
     old.start()
-    wait_until(lambda: role_of(old) == "slave", 30, "the old master to be told")
+    group.tell(old, new)
     play_on_and_stop(players)
 
     figures = figures_of(players, make_store(new.raw))
