@@ -160,6 +160,15 @@ class ImpatientWorker(ProblemWorker):
     body_s = 0.5
 
 
+@pytest.fixture(scope="module")
+def impatient_port(redis_url: str) -> Iterator[int]:
+    """Run the API with that worker."""
+    port = free_port()
+    worker = {"GUNICORN_CMD_ARGS": f"--worker-class {__name__}.ImpatientWorker"}
+    with served(redis_url, port, **worker):
+        yield port
+
+
 TRICKLES = {
     "a byte, and no more": [b"Content-Length: 100\r\n\r\n{"],
     "a byte now and then": [b"Content-Length: 100\r\n\r\n", *[b" "] * 99],
@@ -168,14 +177,9 @@ TRICKLES = {
 
 
 @pytest.mark.parametrize("parts", TRICKLES.values(), ids=list(TRICKLES))
-def test_a_body_that_trickles_is_not_waited_for(redis_url: str, parts: list[bytes]) -> None:
+def test_a_body_that_trickles_is_not_waited_for(impatient_port: int, parts: list[bytes]) -> None:
     """408, though a byte came a moment ago, and the connection is of no further use."""
-    port = free_port()
-    worker = {"GUNICORN_CMD_ARGS": f"--worker-class {__name__}.ImpatientWorker"}
-    with (
-        served(redis_url, port, **worker),
-        socket.create_connection(("127.0.0.1", port), timeout=20) as connection,
-    ):
+    with socket.create_connection(("127.0.0.1", impatient_port), timeout=20) as connection:
         connection.sendall(POST)
         sent = 0
         for part in parts:
