@@ -16,9 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import orjson
 from flask import Flask
+from flask_smorest import Api, Blueprint
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
@@ -34,12 +36,40 @@ ONE_PERSON = [{"player": "human", "name": "Ana"}, *[{"player": "bot", "level": "
 NOTHING = object()
 
 
-def memory_app(**more: Any) -> Flask:
-    """Return the service over stores in memory."""
-    settings = more.pop("settings", Settings())
+def api_of(app: Flask) -> Api:
+    """Return the part of an app that has the document."""
+    api: Api = app.extensions["flask-smorest"]["apis"][""]["ext_obj"]
+    return api
+
+
+@cache
+def _first_app() -> Flask:
+    return create_app(Settings(), **_in_memory())
+
+
+def quick_app(settings: Settings, **parts: Any) -> Flask:
+    """Return what `create_app` does. Most of its time goes into the document, which is the same for
+    each app: it is made for the first and given to the others.
+    """
+    first = api_of(_first_app())
+    with (
+        patch.object(Blueprint, "register_views_in_doc"),
+        patch.object(type(first), "_register_responses"),
+    ):
+        app = create_app(settings, **parts)
+    api_of(app).spec = first.spec
+    return app
+
+
+def _in_memory(**more: Any) -> dict[str, Any]:
     limits = memory_limits(more.get("clock", time.time))
     parts = {"store": MemoryStore(), "queue": MemoryQueue(), "keys": MemoryAppKeys()}
-    return create_app(settings, **{**parts, "limits": limits, **more})
+    return {**parts, "limits": limits, **more}
+
+
+def memory_app(settings: Settings | None = None, **more: Any) -> Flask:
+    """Return the service over stores in memory."""
+    return quick_app(settings or Settings(), **_in_memory(**more))
 
 
 @cache

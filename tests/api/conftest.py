@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from service.app import create_app
 from service.config import Settings
 from service.store.app_keys import MemoryAppKeys
 from service.store.memory import MemoryQueue, MemoryStore
-from tests.api.client import ApiClient, Table, memory_app
+from tests.api.client import ApiClient, Table, memory_app, quick_app
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def table(api: ApiClient) -> Table:
 @pytest.fixture
 def redis_app(redis: object, redis_url: str) -> Flask:
     """Return the service over a real, empty Redis."""
-    return create_app(Settings(redis_url=redis_url, queue_redis_url=redis_url))
+    return quick_app(Settings(redis_url=redis_url, queue_redis_url=redis_url))
 
 
 @pytest.fixture
