@@ -80,15 +80,20 @@ class _Topic:
                 self.recent.clear()
             self.recent.append((version, entry))
             self.newest = version
+            # Counted now: who is woken first may have gone before the last is woken.
+            rest = self.watchers - CROWD
             self.condition.notify(CROWD)
-        if self.watchers > CROWD:
-            threading.Thread(target=self._wake_others, name="crier", daemon=True).start()
+        if rest > 0:
+            crier = threading.Thread(
+                target=self._wake_others, args=(rest,), name="crier", daemon=True
+            )
+            crier.start()
 
-    def _wake_others(self) -> None:
+    def _wake_others(self, rest: int) -> None:
         """Wake the rest of a crowd, those first who have waited longest. Who begins to wait
         meanwhile looks first whether there is something new.
         """
-        for _ in range(CROWD, self.watchers, CROWD):
+        for _ in range(0, rest, CROWD):
             time.sleep(CROWD_PAUSE_S)
             with self.condition:
                 self.condition.notify(CROWD)
