@@ -10,6 +10,7 @@ import redis as redis_py
 from service.games.access import SCOPES, hash_secret
 from service.games.errors import StoreUnavailable
 from service.store.app_keys import BadAppName, BadScope, RedisAppKeys
+from service.store.connecting import connect
 
 NUMBERS = itertools.count()
 
@@ -101,7 +102,5 @@ def test_an_app_has_a_plain_name(redis: redis_py.Redis, app: str) -> None:
 
 def test_a_redis_that_is_away_is_told_of() -> None:
     """StoreUnavailable, as from the store of games."""
-    keys = RedisAppKeys(redis_py.Redis(host="127.0.0.1", port=1, socket_timeout=0.1))
-
-    with pytest.raises(StoreUnavailable):
-        keys.find("x")
+    with connect("redis://127.0.0.1:1/0", 0.1) as client, pytest.raises(StoreUnavailable):
+        RedisAppKeys(client).find("x")

@@ -9,6 +9,7 @@ import redis as redis_py
 
 from service.games.errors import StoreUnavailable
 from service.games.limits import Allowance
+from service.store.connecting import connect
 from service.store.limits import KeyLimits, memory_limits, redis_limits
 
 MINUTE_S = 1_790_000_040.0
@@ -84,7 +85,5 @@ def test_counters_do_not_stay(redis: redis_py.Redis, clock: Clock) -> None:
 
 
 def test_a_redis_that_is_away_is_told_of(clock: Clock) -> None:
-    client = redis_py.Redis(host="127.0.0.1", port=1, socket_timeout=0.1)
-
-    with pytest.raises(StoreUnavailable):
+    with connect("redis://127.0.0.1:1/0", 0.1) as client, pytest.raises(StoreUnavailable):
         redis_limits(client, clock).take("actions", "me", 3)
