@@ -30,6 +30,9 @@ from tests.store.servers import (
 )
 from tests.store.uses import make_store, use_all
 
+# Python itself forgets a socket whose other end is gone between connecting and the handshake.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning")
+
 PLAYERS = 3
 """Games that are played at once."""
 
