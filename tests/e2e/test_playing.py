@@ -104,13 +104,13 @@ def check_refusals(
 
 
 def test_every_level_plays_legal_turns(service: Service) -> None:
-    """Asked for one turn of a person's seat each, in rotation; the referee follows."""
+    """Asked for turns of a person's seat, in rotation; the referee follows."""
     levels = [bot["level"] for bot in service.app.must(200, "GET", "/bots")["bots"]]
     table = make_table(service.app, "e2e-levels", "human", "human", "human", "human", deals=1)
     referee = Referee(table)
     seconds = dict.fromkeys(levels, 0.0)
 
-    for turn in range(3 * len(levels)):
+    for turn in range(2 * len(levels)):
         level = levels[turn % len(levels)]
         began = time.monotonic()
         move = service.app.must(
