@@ -44,8 +44,8 @@ NODE = np.dtype(
 passed, links (0: none) and the move that leads to it."""
 
 MAX_DEPTH = 400
-"""Longer than any path: a deal has at most 4 * 27 turns with stock, and a node is added only once
-an iteration.
+"""More moves of one seat than a search gets to: with 27 cards of stock it has a few turns more than
+seven, and each of a path's nodes took an iteration of its own to be added.
 """
 
 _LOG_TABLE_SIZE = 4096
@@ -155,7 +155,6 @@ def descend(nodes, used, world, scratch, exploration, weights, rng):
     while world.phase != OVER:
         if world.turn != mover:
             play_turn(world, weights, rng)
-            previous = -1
             continue
         stamps[0] += 1
         stamp = stamps[0]

@@ -1,8 +1,8 @@
 """The quick player inside the search: plays a world on, or to the end of its deal, with tuned rules
 of thumb and some chance.
 
-It looks at its own hand, the table, the pile and the counts only, as a person would, never at other
-hands or the stock. It melds many cards in one step (`table_cards` takes any number of melds of one
+It looks at its own hand, the table, the pile, the counts and the cards that others are known to
+hold, as a person would, never at what else is in their hands or at the stock. It melds many cards in one step (`table_cards` takes any number of melds of one
 kind), which is the same play as one after another.
 
 Some moves are random: purely greedy playouts all err in the same way, and the search then believes
