@@ -2,8 +2,9 @@
 of thumb and some chance.
 
 It looks at its own hand, the table, the pile, the counts and the cards that others are known to
-hold, as a person would, never at what else is in their hands or at the stock. It melds many cards in one step (`table_cards` takes any number of melds of one
-kind), which is the same play as one after another.
+hold, as a person would, never at what else is in their hands or at the stock. It melds many cards
+in one step (`table_cards` takes any number of melds of one kind), which is the same play as one
+after another.
 
 Some moves are random: purely greedy playouts all err in the same way, and the search then believes
 them."""
