@@ -20,6 +20,7 @@ from service.rules.view import SeatView, view_deal, view_from_json, view_to_json
 from workers.bots.players import SearchBot
 from workers.bots.registry import bot_named
 from workers.search import evaluate
+from workers.search.endgame import solve_endgame
 from workers.search.moves import action_of_move
 from workers.search.rng import below, new_rng
 from workers.search.search import Search
@@ -116,7 +117,9 @@ class SuitePosition:
 
     view: dict[str, Any]
     values: dict[str, float]
-    """Expected margin on fresh worlds, points, by action as JSON text with sorted keys."""
+    """Expected margin of the mover's team, points, by action as JSON text with sorted keys: on
+    fresh worlds, or solved.
+    """
 
     def regret(self, action: dict[str, Any]) -> float:
         """Return how many points `action` is worse than the best; a move too poor to be valued
@@ -129,17 +132,22 @@ class SuitePosition:
 def deep_values(
     view: SeatView, iterations: int, fresh: int, seed: str, moves: int = 6
 ) -> SuitePosition:
-    """Search long, and value the `moves` most visited moves on `fresh` common worlds."""
-    search = Search(view, seed, iterations)
-    search.run(iterations)
-    samples = search.sample([move.code for move in search.ranking()[:moves]], fresh)
-    values = {
-        json.dumps(action_to_json(action_of_move(s.code, view)), sort_keys=True): round(
-            s.mean(evaluate.MARGIN), 2
-        )
-        for s in samples
+    """Search long, and value the `moves` most visited moves on `fresh` common worlds; where the end
+    of the deal can be solved, all moves have the solution's values.
+    """
+    solution = solve_endgame(view)
+    if solution is not None:
+        values = solution.values
+    else:
+        search = Search(view, seed, iterations)
+        search.run(iterations)
+        samples = search.sample([move.code for move in search.ranking()[:moves]], fresh)
+        values = {s.code: s.mean(evaluate.MARGIN) for s in samples}
+    named = {
+        json.dumps(action_to_json(action_of_move(code, view)), sort_keys=True): round(value, 2)
+        for code, value in values.items()
     }
-    return SuitePosition(view_to_json(view), values)
+    return SuitePosition(view_to_json(view), named)
 
 
 def write_suite(path: Path, suite: list[SuitePosition]) -> None:

@@ -5,14 +5,18 @@ machine and the gate cannot fail by chance; it fails when a change makes the pla
 otherwise and worse. The long form, with intervals that mean something, is `make strength`.
 """
 
+from pathlib import Path
+
 import pytest
 
 from tests.frozen.ismcts_1.bot import FrozenBot
 from workers.arena import estimate, play_pairs
 from workers.arena_shows import describe
 from workers.bots.registry import BOTS
+from workers.quality import read_suite, regrets
 
 PAIRS = 12
+SUITE = Path(__file__).parents[1] / "quality/suite.jsonl"
 
 
 @pytest.mark.slow
@@ -39,3 +43,12 @@ def test_each_level_beats_the_one_below() -> None:
         found = estimate(play_pairs(stronger, weaker, pairs, "gate", deals=1))
 
         assert found.margin > 0, f"{stronger} against {weaker}: {describe(found)}"
+
+
+@pytest.mark.slow
+def test_who_searches_longer_loses_less_on_the_suite() -> None:
+    """The first hundred positions; `arena regret` prints all levels on all."""
+    suite = read_suite(SUITE)[:100]
+    lost = [float(regrets(suite, player).mean()) for player in ("greedy", "casual", "skilled")]
+
+    assert lost == sorted(lost, reverse=True), lost

@@ -24,7 +24,7 @@ from service.rules.deal import OVER
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize
 from workers.search.moves import CODE_COUNT, MAX_MOVES, apply_move, is_reordered, list_moves
-from workers.search.playout import play_turn, play_turns
+from workers.search.playout import LAST_STOCK, play_turn, play_turns
 from workers.search.rng import below
 from workers.search.value_net import net_value
 from workers.search.world import margin_of
@@ -43,6 +43,13 @@ NODE = np.dtype(
 """One node: the sum of values for team 0, visits, how often its move was legal when its parent was
 passed, links (0: none) and the move that leads to it."""
 
+LATE_STOCK = LAST_STOCK + 4
+"""With so few cards of stock, at most a round before the net is not asked any more, most iterations
+play to the end of the deal: what they bring is spread twice as wide as what the net says, and moves
+differ by more."""
+LATE_EXPLORATION = 2.0
+"""So the bounds are wider then, by this factor; else the first move that finds its good sequel has
+all further visits, whatever the others are worth (figures in README.md)."""
 MAX_DEPTH = 400
 """More moves of one seat than a search gets to: with 27 cards of stock it has a few turns more than
 seven, and each of a path's nodes took an iteration of its own to be added.
@@ -206,11 +213,14 @@ def run_iterations(
     one world; playouts are cut after `horizon` turns (`play_turns`), and the `net` stands for the
     rest (`value_net.py`);
     `values` is the table of `value_of` for margins of deals that have ended, `blurred_values` that
-    for expected margins. Root statistics stand in the children of node 0.
+    for expected margins; `exploration` is in points, and late in the deal it counts more
+    (LATE_EXPLORATION). Root statistics stand in the children of node 0.
     """
     world = worlds[0]
     path = scratch[3]
     offset = len(values) // 2
+    if template[0].stock_count <= LATE_STOCK:
+        exploration *= LATE_EXPLORATION
     for _ in range(iterations):
         determinize(template[0], unseen, counts, world, rng)
         used, length = descend(nodes, used, world, scratch, exploration, weights, rng)

@@ -23,7 +23,7 @@ from workers.search.value_net import PART_COUNT, Net, load_net
 from workers.search.values import margin_values, win_chances
 from workers.search.world import new_worlds, template_of_view
 
-ENGINE = "so-ismcts-5"
+ENGINE = "so-ismcts-6"
 """Named in each hint; changes whenever an answer may."""
 CHUNK = 2_000
 """Iterations between two looks at the clock: about 10 to 20 ms."""

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ import pytest
 from service.rules.deal import MELD
 from service.rules.view import view_deal, view_to_json
 from tests.workers.search.positions import permuted, positions
+from workers.search import ismcts
+from workers.search import search as search_module
 from workers.search.ismcts import LOGS, add_node, best_child, log_of, new_tree
 from workers.search.moves import CODE_COUNT, DISCARD, DRAW_STOCK, LAY_ON_SET
-from workers.search.search import Search
+from workers.search.playout import LAST_STOCK
+from workers.search.search import DEFAULT_SETTINGS, Search
 
 
 def marked(*codes: int) -> np.ndarray:
@@ -165,6 +169,29 @@ def test_the_tree_has_the_movers_moves_alone() -> None:
     assert len(thrown) > 30
 
 
+def test_late_in_the_deal_the_bounds_are_wider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a round before the net is not asked any more."""
+    asked: dict[int, float] = {}
+
+    def descend(*given: Any) -> tuple[int, int]:
+        """Note the exploration; go nowhere."""
+        _nodes, used, world, _scratch, exploration, _weights, _rng = given
+        asked[int(world.stock_count)] = exploration
+        return used, 1
+
+    monkeypatch.setattr(ismcts, "descend", descend)
+    monkeypatch.setattr(search_module, "run_iterations", ismcts.run_iterations.py_func)
+    for deal in positions(60):
+        Search(view_deal(deal, deal.turn), "a", 1).run(1)
+
+    late = {stock: wide for stock, wide in asked.items() if stock <= LAST_STOCK + 4}
+    assert len(late) > 3
+    assert set(late.values()) == {2 * DEFAULT_SETTINGS.exploration}
+    assert {wide for stock, wide in asked.items() if stock not in late} == {
+        DEFAULT_SETTINGS.exploration
+    }
+
+
 def test_a_full_tree_goes_on_counting():
     deal = positions(1)[0]
     search = Search(view_deal(deal, deal.turn), "full", 20)
@@ -179,7 +206,8 @@ import json, sys
 from service.rules.deal import NO_CARD
 from service.rules.view import view_from_json
 from workers.search.moves import DRAW_STOCK
-from workers.search.search import Search
+from workers.search.playout import LAST_STOCK
+from workers.search.search import DEFAULT_SETTINGS, Search
 found = []
 for view, iterations in json.load(sys.stdin):
     search = Search(view_from_json(view), "twice", iterations)
