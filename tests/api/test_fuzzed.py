@@ -39,7 +39,7 @@ from tests.e2e.harness import Player, free_port, seats
 
 Json = dict[str, Any]
 
-SECONDS = int(os.environ.get("FUZZ_S", "60"))
+SECONDS = int(os.environ.get("FUZZ_S", "100"))
 SEED = os.environ.get("FUZZ_SEED", "20")
 EXAMPLES = 50
 """Of an operation and round; the rounds go on until the time is up."""

@@ -189,7 +189,7 @@ def play_whole_game(api: ApiClient, seed: str) -> tuple[int, int]:
     return played, refused
 
 
-@pytest.mark.parametrize("seed", ["whole-1", "whole-2"])
+@pytest.mark.parametrize("seed", ["whole-1", "whole-2", "whole-3"])
 def test_a_whole_game_is_as_the_referee_has_it(api: ApiClient, seed: str) -> None:
     """Every list, view, refusal, log and score of a game by four tokens, over memory."""
     played, refused = play_whole_game(api, seed)

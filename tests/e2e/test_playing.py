@@ -110,7 +110,7 @@ def test_every_level_plays_legal_turns(service: Service) -> None:
     referee = Referee(table)
     seconds = dict.fromkeys(levels, 0.0)
 
-    for turn in range(2 * len(levels)):
+    for turn in range(3 * len(levels)):
         level = levels[turn % len(levels)]
         began = time.monotonic()
         move = service.app.must(

@@ -183,7 +183,7 @@ def test_without_redis_requests_are_put_off_and_then_answered_again(
             assert "application/problem+json" == answer.headers["content-type"]
             assert 0 < int(answer.headers["retry-after"]) <= 60
         assert 200 == service.app.ask("GET", "/healthz").status
-        time.sleep(1)
+        time.sleep(3)
         server.start()
         back_at = time.monotonic()
         wait_until(lambda: 200 == service.app.ask("GET", "/readyz").status, 20, "recovery")

@@ -1,4 +1,4 @@
-"""The rules against an independent referee, step by step, in 200 random deals.
+"""The rules against an independent referee, step by step, in 300 random deals.
 
 The referee (`tests/oracle.py`) shares no code with the rules. Both engines follow its deals side by
 side, so that its lists, which are slow, are made once.
@@ -20,7 +20,7 @@ from service.rules.violations import RULE_OF, IllegalAction, Violation
 from tests.oracle import CARDS, SEATS, RefereeDeal, action_key, deal_out
 from tests.rules.engines import COMPILED, INTERPRETED, State
 
-DEALS = 200
+DEALS = 300
 DEALS_A_TEST = 20
 PROBES = 5
 """Actions that may well be illegal, tried at each step."""

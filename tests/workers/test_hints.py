@@ -161,7 +161,7 @@ def test_a_hint_is_cancelled_while_its_moves_are_played_on_fresh_worlds(view: Se
 @pytest.mark.parametrize("seconds", [0.2, 0.6])
 def test_a_hint_by_time_ends_when_the_time_does(view: SeatView, seconds: float) -> None:
     """Search and fresh worlds together: as many worlds as there is time for."""
-    step_s = 0.003
+    step_s = 0.001
     clock = ticking(step_s)
     start = clock()
 

@@ -206,8 +206,7 @@ import json, sys
 from service.rules.deal import NO_CARD
 from service.rules.view import view_from_json
 from workers.search.moves import DRAW_STOCK
-from workers.search.playout import LAST_STOCK
-from workers.search.search import DEFAULT_SETTINGS, Search
+from workers.search.search import Search
 found = []
 for view, iterations in json.load(sys.stdin):
     search = Search(view_from_json(view), "twice", iterations)
@@ -238,10 +237,10 @@ def run_in_process(work: list[object], **env: str) -> object:
 
 @pytest.mark.slow
 def test_interpreted_and_compiled_searches_agree_to_the_bit():
-    """800 iterations late in a deal, shorter ones at every stage, in two processes."""
+    """2,000 iterations late in a deal, shorter ones at every stage, in two processes."""
     late = min(positions(60), key=lambda deal: deal.stock_count)
-    work: list[object] = [(view_to_json(view_deal(late, late.turn)), 800)]
-    work += [(view_to_json(view_deal(deal, deal.turn)), 40) for deal in positions(8)]
+    work: list[object] = [(view_to_json(view_deal(late, late.turn)), 2000)]
+    work += [(view_to_json(view_deal(deal, deal.turn)), 60) for deal in positions(8)]
 
     compiled = run_in_process(work)
     interpreted = run_in_process(work, NUMBA_DISABLE_JIT="1")
