@@ -21,11 +21,8 @@ def warm_kernels() -> None:
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Iterator[Service]:
     """Run the service for all tests that only play."""
-    running = Service(tmp_path_factory.mktemp("service"))
-    try:
-        yield running.start()
-    finally:
-        running.end()
+    with Service(tmp_path_factory.mktemp("service")).running() as running:
+        yield running
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,14 @@ class Service:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+
+    @contextmanager
+    def running(self) -> Iterator[Service]:
+        """Start it for a `with`, and end it whatever comes."""
+        try:
+            yield self.start()
+        finally:
+            self.end()
 
 
 # Games.

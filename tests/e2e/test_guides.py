@@ -89,11 +89,8 @@ def run_in_one_shell(blocks: list[Block], base_url: str, folder: Path) -> list[s
 def service(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Iterator[Service]:
     """Run a service that may post to this machine, as the guides say."""
     env = {"PERSIAN_RUMMY_WEBHOOK_ADDRESSES": "any"}
-    running = Service(tmp_path_factory.mktemp("guides"), env)
-    try:
-        yield running.start()
-    finally:
-        running.end()
+    with Service(tmp_path_factory.mktemp("guides"), env).running() as running:
+        yield running
 
 
 @pytest.mark.parametrize("name", GUIDES)

@@ -34,11 +34,8 @@ NOTICED_S = 30
 @pytest.fixture(scope="module")
 def lasting(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Iterator[Service]:
     """Run a service for the tests after which all its processes are there again."""
-    running = Service(tmp_path_factory.mktemp("lasting"))
-    try:
-        yield running.start()
-    finally:
-        running.end()
+    with Service(tmp_path_factory.mktemp("lasting")).running() as running:
+        yield running
 
 
 def play_to_the_end(table: Table) -> Json:

@@ -5,18 +5,16 @@ machine and the gate cannot fail by chance; it fails when a change makes the pla
 otherwise and worse. The long form, with intervals that mean something, is `make strength`.
 """
 
-from pathlib import Path
-
 import pytest
 
 from tests.frozen.ismcts_1.bot import FrozenBot
+from tests.quality import SUITE
 from workers.arena import estimate, play_pairs
 from workers.arena_shows import describe
 from workers.bots.registry import BOTS
 from workers.quality import read_suite, regrets
 
 PAIRS = 5
-SUITE = Path(__file__).parents[1] / "quality/suite.jsonl"
 
 
 @pytest.mark.slow

@@ -63,21 +63,15 @@ def warm_kernels(chromium: str) -> None:
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Iterator[Service]:
     """Run the service for all tests that only play."""
-    running = Service(tmp_path_factory.mktemp("web-service"))
-    try:
-        yield running.start()
-    finally:
-        running.end()
+    with Service(tmp_path_factory.mktemp("web-service")).running() as running:
+        yield running
 
 
 @pytest.fixture
 def own_service(tmp_path: Path, warm_kernels: None) -> Iterator[Service]:
     """Run a service that the test may stop and start."""
-    running = Service(tmp_path)
-    try:
-        yield running.start()
-    finally:
-        running.end()
+    with Service(tmp_path).running() as running:
+        yield running
 
 
 @pytest.fixture

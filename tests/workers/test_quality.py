@@ -1,14 +1,11 @@
 """The suite of positions with deep values."""
 
-from pathlib import Path
-
 import pytest
 
 from service.rules.view import view_from_json
+from tests.quality import SUITE
 from workers.quality import deep_values, read_suite
 from workers.search.endgame import solve_endgame
-
-SUITE = Path(__file__).parents[1] / "quality/suite.jsonl"
 
 
 def test_ends_that_can_be_solved_have_the_values_of_the_solution() -> None:
