@@ -34,6 +34,7 @@ from workers.arena import (
     save_result,
 )
 from workers.bots.registry import BOTS, bot_named
+from workers.policy_learning import TEST_PAIRS, against_thumb, learn_policy, save_policy
 from workers.quality import (
     Calibration,
     calibrate,
@@ -45,6 +46,7 @@ from workers.quality import (
     save_calibration,
     write_suite,
 )
+from workers.search.policy import CHOICE_NAMES, POLICY_FILE
 from workers.search.value_net import WEIGHTS_FILE
 from workers.value_learning import (
     DEALS_A_BATCH,
@@ -62,6 +64,8 @@ T = TypeVar("T")
 
 ANCHOR = "greedy"
 """The level whose rating is 0."""
+POLICY_REPORTS = 30
+"""Times that the learning of the policy says how far it is."""
 LEVELS_FILE = Path(levels_module.__file__).with_name("levels.json")
 
 
@@ -127,7 +131,7 @@ def show_match(
             bot_named(name)
         except KeyError:
             raise click.ClickException(
-                f"{name!r} is no player: {', '.join(BOTS)}, or search:ITERATIONS"
+                f"{name!r} is no player: {', '.join(BOTS)}, search:ITERATIONS, or learnt"
             ) from None
     test = None if stop is None else SequentialTest(*stop)
     results = play_with_progress(first, second, pairs, processes, seed, out, test)
@@ -368,6 +372,29 @@ def show_value_learning(
     if write:
         save_net(weights)
         click.echo(f"written to {WEIGHTS_FILE}")
+
+
+def show_policy_learning(steps: int, deals: int, write: bool, processes: int, seed: str) -> None:
+    """Learn the quick player's choices, print how they do against the rules of thumb now and then,
+    and write them if asked to.
+    """
+    shown = max(1, steps // POLICY_REPORTS)
+    for step in learn_policy(steps, deals, processes, seed):
+        if step.number % shown and step.number != steps:
+            continue
+        found = against_thumb(step.weights, TEST_PAIRS, f"{seed}-test-{step.number}")
+        entropies = ", ".join(
+            f"{name} {entropy:.2f}"
+            for name, entropy in zip(CHOICE_NAMES, step.entropies, strict=True)
+        )
+        click.echo(
+            f"{step.number} of {steps} steps: {found.margin:+.1f} ± {1.96 * found.error:.1f} points"
+            f" a deal against the rules of thumb; entropies {entropies}"
+        )
+        if write:
+            save_policy(step.weights)
+    if write:
+        click.echo(f"written to {POLICY_FILE}")
 
 
 def show_horizons(decisions: int, worlds: int, seed: str) -> None:

@@ -88,7 +88,7 @@ def match(
     seed: str,
     out: Path | None,
 ) -> None:
-    """Play FIRST against SECOND: levels, or search:ITERATIONS."""
+    """Play FIRST against SECOND: levels, search:ITERATIONS, or learnt."""
     from workers.arena_shows import show_match
 
     show_match(first, second, pairs, stop, processes, seed, out)
@@ -207,6 +207,21 @@ def horizons(decisions: int, worlds: int, seed: str) -> None:
     from workers.arena_shows import show_horizons
 
     show_horizons(decisions, worlds, seed)
+
+
+@arena.command("learn-policy")
+@click.option("--steps", default=1_500, show_default=True, help="Steps of learning.")
+@click.option("--deals", default=2_000, show_default=True, help="Deals a step.")
+@click.option("--write", is_flag=True, help="Put the choices into the package.")
+@_processes
+@_seed
+def learn_policy(steps: int, deals: int, write: bool, processes: int, seed: str) -> None:
+    """Learn from deals it plays with itself what the quick player of the search draws, holds back
+    and throws: some thousand deals a second and core.
+    """
+    from workers.arena_shows import show_policy_learning
+
+    show_policy_learning(steps, deals, write, processes, seed)
 
 
 @arena.command()

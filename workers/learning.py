@@ -2,7 +2,7 @@
 
 Positions come from self-play of a short search; a long one gives each move a value. A fit of these
 values by features of the move, within each decision, says what a point more or less of each feature
-costs. The weights in `workers/search/playout.py` were made in this way and then adjusted one by one
+costs. The weights in `workers/search/thumb.py` were made in this way and then adjusted one by one
 over duplicate deals (`tune`)."""
 
 from dataclasses import dataclass
@@ -11,8 +11,9 @@ import numpy as np
 
 from service.rules.deal import OVER
 from workers.search._compile import search_kernel
-from workers.search.playout import DEFAULT_WEIGHTS, W_NOISE, play_turn
+from workers.search.playout import QuickPlayer, play_turn, thumb_player
 from workers.search.rng import new_rng
+from workers.search.thumb import DEFAULT_WEIGHTS, W_NOISE
 from workers.search.world import copy_world, deal_world, margin_of, new_worlds
 
 STEP_SHARE = 3
@@ -23,7 +24,7 @@ SURE = 2.2
 
 @search_kernel
 def play_duplicates(first, second, pairs, deck, worlds, rng, margins):  # type: ignore[no-untyped-def]
-    """Play `pairs` duplicate deals between two sets of weights; write the first's mean margin of
+    """Play `pairs` duplicate deals between two quick players; write the first's mean margin of
     each into `margins`.
     """
     for pair in range(pairs):
@@ -43,7 +44,7 @@ def play_duplicates(first, second, pairs, deck, worlds, rng, margins):  # type: 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sets of weights over duplicate deals."""
+    """Two quick players over duplicate deals."""
 
     margin: float
     """The first's points a deal."""
@@ -51,11 +52,15 @@ class Comparison:
     """Standard error of that."""
 
 
-def compare(first: np.ndarray, second: np.ndarray, pairs: int, seed: str) -> Comparison:
-    """Play two sets of weights (WEIGHT_COUNT ints) against each other."""
+def compare(first: QuickPlayer, second: QuickPlayer, pairs: int, seed: str) -> Comparison:
+    """Play two quick players against each other."""
     margins = np.zeros(pairs)
     play_duplicates(first, second, pairs, np.arange(56), new_worlds(2), new_rng(seed), margins)
     return Comparison(float(margins.mean()), float(margins.std() / np.sqrt(pairs)))
+
+
+def _compare_weights(first: np.ndarray, second: np.ndarray, pairs: int, seed: str) -> Comparison:
+    return compare(thumb_player(first), thumb_player(second), pairs, seed)
 
 
 def tune(pairs: int, rounds: int, seed: str) -> tuple[np.ndarray, Comparison]:
@@ -73,8 +78,8 @@ def tune(pairs: int, rounds: int, seed: str) -> tuple[np.ndarray, Comparison]:
             for change in (-step, step) if place != W_NOISE else ():
                 tried = current.copy()
                 tried[place] += change
-                found = compare(tried, current, pairs, f"{seed}-{number}-{place}")
+                found = _compare_weights(tried, current, pairs, f"{seed}-{number}-{place}")
                 if found.margin > SURE * found.error:
                     current = tried
                     break
-    return current, compare(current, start, pairs, f"{seed}-test")
+    return current, _compare_weights(current, start, pairs, f"{seed}-test")

@@ -3,7 +3,7 @@
 *Skill.* A decision is one step of a player who had a choice: a draw, a meld, a lay-off, a discard.
 It is judged from what the player then knew (R33), never from the cards as they lay: a search for
 that view, as a hint's, names its best move; that one and the move played are both played on the
-same fresh worlds, for a round at least by the same rules of thumb, and the same learnt value stands
+same fresh worlds, for a round at least by the same quick player, and the same learnt value stands
 for the rest, so that neither gains from where the search looked more. The loss is the difference of
 their margins. The best found is the better of the two, if the figures surely tell them apart;
 played equals best means loss 0. A meld of several cards of a run, which the search lays one by one,
@@ -230,7 +230,7 @@ def judge_step(
     else:
         search.run(iterations)
         best = search.ranking()[0].code
-        # A search that has not searched has no tree to follow: the same rules of thumb for both.
+        # A search that has not searched has no tree to follow: the same quick player for both.
         samples = Search(view, seed, 1).sample([best] if best == code else [best, code], fresh)
         margin = samples[0].mean(evaluate.MARGIN)
         loss = margin - samples[-1].mean(evaluate.MARGIN)

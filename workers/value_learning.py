@@ -2,11 +2,11 @@
 they are (`workers/search/value_net.py` uses the result).
 
 Two stages, since playouts are cheap and good play is not. First, states from deals played by the
-rules of thumb to a turn chosen by chance, and from there several times to the end, each time with
+quick player to a turn chosen by chance, and from there several times to the end, each time with
 another order of the stock; the average of the ends is the target. That has little noise, but tells
-what a hand is worth to players who play by rules of thumb. Then the fit goes on with deals that a
-search has played with itself: what strong players make of a hand. High loose cards, for one, are
-worth more to them, and many low ones less.
+what a hand is worth to quick players. Then the fit goes on with deals that a search has played with
+itself: what strong players make of a hand. High loose cards, for one, are worth more to them, and
+many low ones less.
 
 A deal of the second stage has one end, and most of that is luck. So what a turn is to say is not
 the end itself but an average over what the net says of the later turns of the same deal, each a
@@ -26,7 +26,7 @@ from service.rules.view import SeatView
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
-from workers.search.playout import DEFAULT_WEIGHTS, play_out, play_turn, play_turns
+from workers.search.playout import learnt_player, play_out, play_turn, play_turns
 from workers.search.rng import below, new_rng
 from workers.search.value_net import (
     FEATURE_COUNT,
@@ -64,8 +64,7 @@ REFINING_EPOCHS = 4
 REFINING_ROUNDS = 2
 """Times that the returns are reckoned anew with the net as it is then."""
 TEACHER_ITERATIONS = 400
-"""Of the search that plays the deals of the second stage: quick, and 50 points a deal above the
-rules of thumb."""
+"""Of the search that plays the deals of the second stage: quick, and strong already."""
 STRAYS = 20
 """Of 1,000 of its moves so many are random, so that there is something to learn from positions it
 would avoid."""
@@ -86,7 +85,7 @@ def shuffle_stock(world, rng):  # type: ignore[no-untyped-def]
 
 
 @search_kernel
-def make_states(playouts, deck, worlds, weights, rng, inputs, parts, variances):  # type: ignore[no-untyped-def]
+def make_states(playouts, deck, worlds, player, rng, inputs, parts, variances):  # type: ignore[no-untyped-def]
     """Fill a row for each state: its inputs (count, FEATURE_COUNT), the mean of the parts that
     `playouts` playouts bring from there (count, PART_COUNT), and the variance of their margins.
 
@@ -100,7 +99,7 @@ def make_states(playouts, deck, worlds, weights, rng, inputs, parts, variances):
         deal_world(start, deck, dealer, rng)
         for _ in range(below(rng, LATEST_TURN)):
             if start.phase != OVER:
-                play_turn(start, weights, rng)
+                play_turn(start, player, rng)
         if start.phase == OVER:
             continue
         write_features(start, inputs[row])
@@ -110,7 +109,7 @@ def make_states(playouts, deck, worlds, weights, rng, inputs, parts, variances):
         for _ in range(playouts):
             copy_world(start, world)
             shuffle_stock(world, rng)
-            play_out(world, weights, rng)
+            play_out(world, player, rng)
             add_parts(world, team, start.laid[0], start.laid[1], parts[row])
             total += margin_of(world)
             squares += margin_of(world) ** 2
@@ -142,7 +141,7 @@ def new_states(count: int, playouts: int, seed: str) -> States:
         playouts,
         np.arange(56),
         new_worlds(2),
-        DEFAULT_WEIGHTS,
+        learnt_player(),
         new_rng("value", seed),
         states.inputs,
         states.parts,
@@ -396,7 +395,7 @@ def save_net(weights: Weights, path: Path = WEIGHTS_FILE) -> None:
 
 @search_kernel
 def sample_horizons(  # type: ignore[no-untyped-def]
-    template, unseen, counts, codes, horizons, samples, worlds, weights, net, rng, sums
+    template, unseen, counts, codes, horizons, samples, worlds, player, net, rng, sums
 ):
     """Add to `sums` (moves, horizons, 2) what each move brings and its square, by how many turns
     are played before the net is asked, each on the same `samples` worlds.
@@ -408,7 +407,7 @@ def sample_horizons(  # type: ignore[no-untyped-def]
             for column in range(len(horizons)):
                 copy_world(start, world)
                 apply_move(world, codes[row])
-                play_turns(world, horizons[column], weights, rng)
+                play_turns(world, horizons[column], player, rng)
                 value = net_value(world, net) if world.phase != OVER else float(margin_of(world))
                 sums[row, column, 0] += value
                 sums[row, column, 1] += value * value
@@ -439,7 +438,7 @@ def horizon_errors(
         np.array(horizons),
         samples,
         new_worlds(2),
-        DEFAULT_WEIGHTS,
+        learnt_player(),
         load_net(),
         new_rng("horizons", seed),
         sums,

@@ -125,7 +125,7 @@ def test_search_iterations_beside_the_frozen_search(where: str) -> None:
 
 @pytest.mark.parametrize("where", POSITIONS)
 def test_search_playouts_a_second(where: str) -> None:
-    """Deals of the unseen cards, each played out by the rules of thumb after a first move."""
+    """Deals of the unseen cards, each played out by the quick player after a first move."""
     show_command("search_playouts")
     whole = SearchSettings(horizon=BEYOND_ANY_DEAL)
     search = Search(position(POSITIONS[where]), "bench", 2_000, whole)

@@ -15,7 +15,6 @@ from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.endgame import solve_endgame
 from workers.search.moves import MAX_MOVES, action_of_move, list_moves
 from workers.search.playout import (
-    DEFAULT_WEIGHTS,
     STEP_DISCARD,
     STEP_DRAW,
     STEP_ON_RUNS,
@@ -24,14 +23,17 @@ from workers.search.playout import (
     STEP_RUNS,
     STEP_SETS,
     STEP_TAKE,
-    W_NOISE,
+    QuickPlayer,
     choose_step,
+    learnt_player,
+    thumb_player,
 )
 from workers.search.rng import below, new_rng
 from workers.search.search import DEFAULT_SETTINGS, Search, SearchSettings
+from workers.search.thumb import DEFAULT_WEIGHTS
 from workers.search.world import new_worlds, template_of_view
 
-GREEDY_WEIGHTS = tuple(0 if place == W_NOISE else int(w) for place, w in enumerate(DEFAULT_WEIGHTS))
+GREEDY_WEIGHTS = tuple(map(int, DEFAULT_WEIGHTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +50,36 @@ class RandomBot:
 
 @dataclass(frozen=True, slots=True)
 class RuleOfThumbBot:
-    """Plays as the playout does, one action at a time."""
+    """Plays by rules of thumb, one action at a time."""
 
     weights: tuple[int, ...] = GREEDY_WEIGHTS
 
     def decide(self, view: SeatView, seed: str) -> Decision:
         """Choose by the rules of thumb, with the chance that the weights ask for."""
-        weights = np.array(self.weights, dtype=np.int64)
-        rng = new_rng(seed, view.seat)
-        # The rules of thumb look at how many cards others hold: fill in any, they see no faces.
-        worlds = new_worlds(1)
-        template = template_of_view(view)[0]
-        determinize(template, unseen_array(view), unknown_counts(view), worlds[0], rng)
-        kind, cards = choose_step(worlds[0], weights, rng)
-        return Decision(_first_action(int(kind), int(cards), view))
+        return _quick_decision(view, thumb_player(np.array(self.weights, dtype=np.int64)), seed)
 
 
-def _first_action(step: int, cards: int, view: SeatView) -> Action:
-    """Return the first of the actions that a step of the rules of thumb stands for."""
+@dataclass(frozen=True, slots=True)
+class LearntBot:
+    """Plays what the quick player of the search rates best, without a search."""
+
+    def decide(self, view: SeatView, seed: str) -> Decision:
+        """Choose by the learnt policy, nothing left to chance."""
+        return _quick_decision(view, learnt_player(heat=0), seed)
+
+
+def _quick_decision(view: SeatView, player: QuickPlayer, seed: str) -> Decision:
+    rng = new_rng(seed, view.seat)
+    # A quick player looks at how many cards others hold: fill in any, it sees no faces.
+    worlds = new_worlds(1)
+    template = template_of_view(view)[0]
+    determinize(template, unseen_array(view), unknown_counts(view), worlds[0], rng)
+    kind, cards = choose_step(worlds[0], player, rng)
+    return Decision(first_action(int(kind), int(cards), view))
+
+
+def first_action(step: int, cards: int, view: SeatView) -> Action:
+    """Return the first of the actions that a quick player's step stands for."""
     if step == STEP_SETS:
         return Action(rules.LAY_MELD, cards & RANK_MASKS[rank_of(lowest_card(cards))])
     if step == STEP_RUNS:

@@ -4,8 +4,14 @@ Weaker levels are weak as people are: they look less far, overlook takes and thr
 thought now and then; they never refuse what a beginner sees."""
 
 from workers.bots.base import Bot
-from workers.bots.players import GREEDY_WEIGHTS, RandomBot, RuleOfThumbBot, SearchBot
-from workers.search.playout import W_HOLD_LAY_OFFS, W_HOLD_MELDS, W_NOISE, W_TAKE_BASE
+from workers.bots.players import (
+    GREEDY_WEIGHTS,
+    LearntBot,
+    RandomBot,
+    RuleOfThumbBot,
+    SearchBot,
+)
+from workers.search.thumb import W_HOLD_LAY_OFFS, W_HOLD_MELDS, W_NOISE, W_TAKE_BASE
 
 
 def _weights(changes: dict[int, int]) -> tuple[int, ...]:
@@ -29,7 +35,8 @@ BOTS: dict[str, Bot] = {
 
 
 def bot_named(spec: str) -> Bot:
-    """Return the bot of a level, or `search:ITERATIONS` for the tree search at any length.
+    """Return the bot of a level, `search:ITERATIONS` for the tree search at any length, or `learnt`
+    for the quick player of the search by itself.
 
     >>> bot_named("search:500").iterations
     500
@@ -39,4 +46,4 @@ def bot_named(spec: str) -> Bot:
     kind, _, number = spec.partition(":")
     if kind == "search" and number.isdigit():
         return SearchBot(int(number))
-    return BOTS[spec]
+    return LearntBot() if spec == "learnt" else BOTS[spec]

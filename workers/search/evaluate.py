@@ -4,7 +4,7 @@ The search's own averages are biased: the best of several noisy numbers is too h
 curse), and the poor moves that a tree tries in the mover's later turns make them too low. So the
 moves to be shown are played again on worlds that the search never saw, the same worlds for each
 move: the mover's own moves down the finished tree, the best average first, and all else by the
-playout's rules of thumb. What happens until the mover's next turn is counted as it happens. Then,
+quick player's choices. What happens until the mover's next turn is counted as it happens. Then,
 once as many turns have been played beyond the tree as in the search, the learnt value that the
 search goes by stands for the rest of the deal, part by part, so that the figures value moves as
 their order does. With little stock the deal is played to its end and all of it counted.
@@ -95,23 +95,23 @@ def follow_tree(nodes, node, world, scratch):
 
 
 @search_kernel
-def finish_turn(world, nodes, node, mover, scratch, weights, rng):
+def finish_turn(world, nodes, node, mover, scratch, player, rng):
     """Play what is left of the turn in hand: that of `mover` down the tree from `node`, and where
-    the tree ends by rules of thumb, as the others' turns; return the node reached, or 0.
+    the tree ends by the quick player, as the others' turns; return the node reached, or 0.
     """
     seat = world.turn
     if seat != mover:
-        play_turn(world, weights, rng)
+        play_turn(world, player, rng)
         return node
     while world.turn == seat and world.phase != OVER:
         node = follow_tree(nodes, node, world, scratch)
         if node == 0:
-            play_turn(world, weights, rng)
+            play_turn(world, player, rng)
     return node
 
 
 @search_kernel
-def play_sample(world, nodes, code, scratch, weights, horizon, rng):
+def play_sample(world, nodes, code, scratch, player, horizon, rng):
     """Play `code` and on, until the mover's next turn at least and until `horizon` turns have been
     played beyond the tree (`goes_on`); return whether the next player took the discard and whether
     the deal ended within the round.
@@ -121,13 +121,13 @@ def play_sample(world, nodes, code, scratch, weights, horizon, rng):
     apply_move(world, code)
     node = child_by_code(nodes, 0, code)
     if world.turn == seat:
-        node = finish_turn(world, nodes, node, seat, scratch, weights, rng)
+        node = finish_turn(world, nodes, node, seat, scratch, player, rng)
     taken = 0
     turns = 0
     while goes_on(world, max(ROUND - turns, horizon)):
         if node == 0:
             horizon -= 1
-        node = finish_turn(world, nodes, node, seat, scratch, weights, rng)
+        node = finish_turn(world, nodes, node, seat, scratch, player, rng)
         turns += 1
         if turns == 1 and thrown >= 0 and find_in_pile(world, thrown) < 0:
             taken = 1
@@ -181,7 +181,7 @@ def sample_moves(
     samples,
     worlds,
     scratch,
-    weights,
+    player,
     horizon,
     net,
     parts,
@@ -210,7 +210,7 @@ def sample_moves(
             copy_world(start, world)
             if tops[row] != NO_CARD:
                 put_on_top(world, tops[row])
-            taken, short = play_sample(world, nodes, codes[row], scratch, weights, horizon, rng)
+            taken, short = play_sample(world, nodes, codes[row], scratch, player, horizon, rng)
             write_parts(world, net, team, laid_0, laid_1, parts)
             line = sums[row]
             margin = float(lead)

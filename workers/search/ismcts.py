@@ -7,10 +7,10 @@ adds one node, ends the turn, and credits the path with what the deal ends with 
 value expects of it. A move's bound counts how often it was available, not how often its parent was
 visited.
 
-The others play by rules of thumb, from the cards that the world gives them. In the paper their
+The others play by learnt choices, from the cards that the world gives them. In the paper their
 moves are nodes too. But one node stands for all their hands, so that it finds what is best on
 average over these, and no hand is played well: between searchers that makes no difference, and
-against anybody who looks at his own cards the rules of thumb tell better what comes (figures in
+against anybody who looks at his own cards the quick player tells better what comes (figures in
 README.md).
 
 Nodes are keyed by the sequence of the mover's moves. The tree is a flat array of records; nothing
@@ -145,9 +145,9 @@ def add_node(nodes, used, parent, code):
 
 
 @search_kernel
-def descend(nodes, used, world, scratch, exploration, weights, rng):
-    """Go from the root to a new node or to the end of the deal, playing in `world`, the others by
-    rules of thumb; return the nodes used and the path's length.
+def descend(nodes, used, world, scratch, exploration, player, rng):
+    """Go from the root to a new node or to the end of the deal, playing in `world`, the others as
+    `player`; return the nodes used and the path's length.
 
     `scratch` is the tuple (moves, listed, marks, path, stamp); stamp is an array of one.
     """
@@ -161,7 +161,7 @@ def descend(nodes, used, world, scratch, exploration, weights, rng):
     path[0] = 0
     while world.phase != OVER:
         if world.turn != mover:
-            play_turn(world, weights, rng)
+            play_turn(world, player, rng)
             continue
         stamps[0] += 1
         stamp = stamps[0]
@@ -199,7 +199,7 @@ def run_iterations(
     iterations,
     worlds,
     scratch,
-    weights,
+    player,
     horizon,
     net,
     values,
@@ -223,8 +223,8 @@ def run_iterations(
         exploration *= LATE_EXPLORATION
     for _ in range(iterations):
         determinize(template[0], unseen, counts, world, rng)
-        used, length = descend(nodes, used, world, scratch, exploration, weights, rng)
-        play_turns(world, horizon, weights, rng)
+        used, length = descend(nodes, used, world, scratch, exploration, player, rng)
+        play_turns(world, horizon, player, rng)
         if world.phase == OVER:
             value = value_of(margin_of(world), values, offset)
         else:

@@ -17,13 +17,13 @@ from workers.search import evaluate
 from workers.search.determinize import unknown_counts, unseen_array
 from workers.search.ismcts import new_scratch, new_tree, run_iterations
 from workers.search.moves import MAX_MOVES, list_moves
-from workers.search.playout import DEFAULT_WEIGHTS
+from workers.search.playout import QuickPlayer, learnt_player
 from workers.search.rng import new_rng
 from workers.search.value_net import PART_COUNT, Net, load_net
 from workers.search.values import margin_values, win_chances
 from workers.search.world import new_worlds, template_of_view
 
-ENGINE = "so-ismcts-6"
+ENGINE = "so-ismcts-7"
 """Named in each hint; changes whenever an answer may."""
 CHUNK = 2_000
 """Iterations between two looks at the clock: about 10 to 20 ms."""
@@ -37,8 +37,6 @@ class SearchSettings:
 
     exploration: float = 70.0
     """Factor of the bound's spread, in points: the scale of what an iteration finds."""
-    weights: tuple[int, ...] = tuple(int(w) for w in DEFAULT_WEIGHTS)
-    """Of the playout (`playout.py`)."""
     horizon: int = 0
     """Turns that a playout has before the learnt value stands for the rest; with little stock it
     goes on to the end."""
@@ -118,6 +116,7 @@ class Search:
     _arrays: dict[str, np.ndarray] = field(default_factory=dict)
     _scratch: tuple[np.ndarray, ...] = ()
     _net: Net = field(default_factory=load_net)
+    _player: QuickPlayer = field(default_factory=learnt_player)
 
     def __post_init__(self) -> None:
         if self.view.seat != self.view.turn:
@@ -129,7 +128,6 @@ class Search:
             "counts": unknown_counts(self.view),
             "nodes": new_tree(self.capacity + 2),
             "worlds": new_worlds(2),
-            "weights": np.array(self.settings.weights, dtype=np.int64),
             "values": margin_values(self.view),
             "blurred_values": margin_values(self.view, NET_SPREAD),
             "rng": new_rng(self.seed, view_to_json(self.view), ENGINE),
@@ -153,7 +151,7 @@ class Search:
             iterations,
             a["worlds"],
             self._scratch,
-            a["weights"],
+            self._player,
             self.settings.horizon,
             self._net,
             a["values"],
@@ -236,7 +234,7 @@ class Sampling:
             samples,
             a["worlds"],
             search._scratch,
-            a["weights"],
+            search._player,
             search.settings.horizon,
             search._net,
             self._parts,

@@ -23,9 +23,8 @@ from service.rules._jit import lowest_card, popcount
 from service.rules.cards import (
     ACE_RANK,
     ALL_CARDS,
-    JOKER_RANK,
+    JOKERS,
     RANK_MASKS,
-    SUIT_SIZE,
     higher,
     lower,
     rank_of,
@@ -34,6 +33,7 @@ from service.rules.deal import pile_from
 from service.rules.melds import cards_in_sets, cards_to_table, run_places, set_places
 from service.rules.score import GOING_OUT_BONUS, points
 from workers.search._compile import search_kernel
+from workers.search.hands import completing_cards
 
 WEIGHTS_FILE = Path(__file__).with_suffix(".npz")
 SEAT_FEATURES = 38
@@ -48,8 +48,6 @@ PART_UNITS = np.array([100.0, 100.0, 100.0, 100.0, 4.0, 4.0])
 """What an output of 1 means: points, and chances in units that weigh as much as points do."""
 MARGIN_OF_PARTS = np.array([1.0, -1.0, -1.0, 1.0, GOING_OUT_BONUS, -GOING_OUT_BONUS])
 """The margin of the rest is the sum of the parts, each times this."""
-_ONE_SUIT = (1 << SUIT_SIZE) - 1
-_JOKERS = RANK_MASKS[JOKER_RANK]
 _ACES = RANK_MASKS[ACE_RANK]
 _TENS = RANK_MASKS[8] | RANK_MASKS[9] | RANK_MASKS[10] | RANK_MASKS[11]
 
@@ -59,20 +57,6 @@ Net = tuple[
 """Weights of the hidden layer (FEATURE_COUNT, hidden) and its biases (hidden,); weights and bias
 of the margin in points (hidden,), (1,), and of the parts (hidden, PART_COUNT), (PART_COUNT,); room
 for the inputs and the hidden layer; all float64."""
-
-
-@search_kernel
-def completing_cards(held):
-    """Return the cards that make three of a rank or three in a row with two cards of `held`."""
-    first, second = held & _ONE_SUIT, (held >> SUIT_SIZE) & _ONE_SUIT
-    third, fourth = (held >> 2 * SUIT_SIZE) & _ONE_SUIT, (held >> 3 * SUIT_SIZE) & _ONE_SUIT
-    pairs = (first & second) | (third & fourth) | ((first | second) & (third | fourth))
-    found = pairs | (pairs << SUIT_SIZE) | (pairs << 2 * SUIT_SIZE) | (pairs << 3 * SUIT_SIZE)
-    if popcount(held & _JOKERS) >= 2:
-        found |= _JOKERS
-    above, below = higher(held), lower(held)
-    found |= (above & higher(above)) | (below & lower(below)) | (above & below)
-    return found & ~held
 
 
 @search_kernel
@@ -161,7 +145,7 @@ def write_seat_features(world, offset, loose, left, right, partner, stock, pile,
     x[at + 10] = 1.0 if count == 1 else 0.0
     x[at + 11] = 1.0 if count == 2 else 0.0
     x[at + 12] = points(loose) / 50
-    x[at + 13] = popcount(loose & _JOKERS) / 2
+    x[at + 13] = popcount(loose & JOKERS) / 2
     x[at + 14] = popcount(loose & _ACES) / 2
     x[at + 15] = popcount(loose & _TENS) / 4
     x[at + 16] = 3 * popcount(wanted & stock) / (world.stock_count + 4)
@@ -209,13 +193,13 @@ def write_features(world, x):
     x[at + 5] = 1.0 if world.stock_count & 3 == 1 else 0.0
     x[at + 6] = 1.0 if world.stock_count & 3 == 2 else 0.0
     x[at + 7] = points(stock) / 200
-    x[at + 8] = popcount(stock & _JOKERS) / 2
+    x[at + 8] = popcount(stock & JOKERS) / 2
     x[at + 9] = popcount(stock & _ACES) / 2
     x[at + 10] = popcount(stock & places) / 5
     x[at + 11] = points(stock & places) / 50
     x[at + 12] = world.pile_count / 10
     x[at + 13] = points(pile) / 100
-    x[at + 14] = popcount(pile & _JOKERS) / 2
+    x[at + 14] = popcount(pile & JOKERS) / 2
     x[at + 15] = popcount(pile & _ACES) / 2
     x[at + 16] = points(top) / 10
     x[at + 17] = 1.0 if top & places else 0.0

@@ -1,37 +1,65 @@
 """The quick player: legal, and the same whether it goes in bulk or action by action."""
 
-import numpy as np
 import pytest
 
 from service.rules.deal import DRAW, OVER, play
 from service.rules.view import view_deal
 from tests.workers.search.positions import positions, random_deal
-from workers.bots.players import GREEDY_WEIGHTS, RuleOfThumbBot
+from workers.bots.players import RuleOfThumbBot, first_action
 from workers.search.playout import (
-    DEFAULT_WEIGHTS,
     LAST_STOCK,
-    W_NOISE,
+    QuickPlayer,
+    apply_step,
+    choose_step,
+    learnt_player,
     play_out,
     play_turn,
     play_turns,
+    thumb_player,
 )
 from workers.search.rng import new_rng
+from workers.search.thumb import DEFAULT_WEIGHTS, W_NOISE
 from workers.search.world import margin_of, world_of_deal
 
 
 def test_a_playout_is_what_legal_actions_one_by_one_give():
-    """Every bulk step of the playout is checked against the rules, action by action."""
-    weights = np.array(GREEDY_WEIGHTS, dtype=np.int64)
-    bot = RuleOfThumbBot(GREEDY_WEIGHTS)
+    bot = RuleOfThumbBot()
     for deal in positions(80):
         worlds = world_of_deal(deal)
 
-        play_out(worlds[0], weights, new_rng("any"))
+        play_out(worlds[0], thumb_player(), new_rng("any"))
         while deal.phase != OVER:
             play(deal, deal.turn, bot.decide(view_deal(deal, deal.turn), "any").action)
 
         assert worlds[0].went_out == deal.went_out
         assert margin_of(worlds[0]) == deal.score.total[0] - deal.score.total[1]
+
+
+@pytest.mark.parametrize("player", [thumb_player(), learnt_player()], ids=["thumb", "learnt"])
+def test_each_step_is_made_of_legal_actions(player: QuickPlayer) -> None:
+    """Many melds at once are the same as one after another, which the rules check."""
+    rng = new_rng("steps")
+    tabled = 0
+    for deal in positions(60):
+        world = world_of_deal(deal)[0]
+        while deal.phase != OVER:
+            seat = deal.turn
+            step, cards = choose_step(world, player, rng)
+            apply_step(world, step, cards)
+            went = deal.hands[seat] & int(cards)
+            while True:
+                action = first_action(int(step), int(cards), view_deal(deal, seat))
+                tabled += deal.phase != DRAW
+                play(deal, seat, action)
+                cards &= ~action.cards
+                if cards & went == 0 or deal.phase == OVER:
+                    break
+
+            assert list(world.hands) == deal.hands
+            assert list(world.laid) == deal.laid
+            assert (world.turn, world.phase, world.due) == (deal.turn, deal.phase, deal.due)
+        assert margin_of(world) == deal.score.total[0] - deal.score.total[1]
+    assert tabled > 500
 
 
 def test_noise_changes_playouts_and_their_seed_repeats_them():
@@ -42,7 +70,7 @@ def test_noise_changes_playouts_and_their_seed_repeats_them():
         worlds = world_of_deal(deal)
         weights = DEFAULT_WEIGHTS.copy()
         weights[W_NOISE] = 128
-        play_out(worlds[0], weights, new_rng(seed))
+        play_out(worlds[0], thumb_player(weights), new_rng(seed))
         margins.append(worlds.tobytes())
 
     assert margins[0] == margins[3]
@@ -63,13 +91,13 @@ def test_a_playout_is_cut_only_while_there_is_stock(turns: int) -> None:
         world, by_turns = world_of_deal(deal)[0], world_of_deal(deal)[0]
         rng = new_rng("same")
 
-        play_turns(world, turns, DEFAULT_WEIGHTS, new_rng("same"))
+        play_turns(world, turns, learnt_player(), new_rng("same"))
 
         for _ in range(turns + (by_turns.phase != DRAW)):
             if by_turns.phase != OVER:
-                play_turn(by_turns, DEFAULT_WEIGHTS, rng)
+                play_turn(by_turns, learnt_player(), rng)
         while by_turns.phase != OVER and by_turns.stock_count <= LAST_STOCK:
-            play_turn(by_turns, DEFAULT_WEIGHTS, rng)
+            play_turn(by_turns, learnt_player(), rng)
         assert world.tobytes() == by_turns.tobytes()
         ended += world.phase == OVER
         cut += world.phase == DRAW
