@@ -190,7 +190,7 @@ def learn_value(
     processes: int,
     seed: str,
 ) -> None:
-    """Learn what the rest of a deal is worth: from playouts, ten minutes and 5 GB, then from deals
+    """Learn what the rest of a deal is worth: from playouts, some minutes and 5 GB, then from deals
     that a search plays with itself, some fifteen a second and core.
     """
     from workers.arena_shows import show_value_learning
@@ -210,14 +210,14 @@ def horizons(decisions: int, worlds: int, seed: str) -> None:
 
 
 @arena.command("learn-policy")
-@click.option("--steps", default=1_500, show_default=True, help="Steps of learning.")
+@click.option("--steps", default=2_000, show_default=True, help="Steps of learning.")
 @click.option("--deals", default=2_000, show_default=True, help="Deals a step.")
 @click.option("--write", is_flag=True, help="Put the choices into the package.")
 @_processes
 @_seed
 def learn_policy(steps: int, deals: int, write: bool, processes: int, seed: str) -> None:
     """Learn from deals it plays with itself what the quick player of the search draws, holds back
-    and throws: some thousand deals a second and core.
+    and throws: three thousand deals a second and core.
     """
     from workers.arena_shows import show_policy_learning
 

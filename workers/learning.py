@@ -67,10 +67,9 @@ def tune(pairs: int, rounds: int, seed: str) -> tuple[np.ndarray, Comparison]:
     """Change one weight at a time as long as that surely wins; return the weights and how they do
     on deals not used before.
 
-    The noise stays 0 here: it is for the search, not for playing well.
+    The noise stays 0: it is not for playing well.
     """
-    start = DEFAULT_WEIGHTS.copy()
-    start[W_NOISE] = 0
+    start = DEFAULT_WEIGHTS
     current = start.copy()
     for number in range(rounds):
         for place in range(len(current)):

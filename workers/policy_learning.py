@@ -8,8 +8,9 @@ the luck: an advantage is the sum of the steps of that value from the turn on, e
 one before (Schulman and others, "High-dimensional continuous control using generalized advantage
 estimation", 2016). The value sees all hands; the choices do not.
 
-A step of learning is the mean over all choices of some thousand deals. It needs no data: half an
-hour on two cores, from nothing."""
+A step of learning is the mean over all choices of some thousand deals. It begins with choices by
+chance and needs nothing but the learnt value (`workers/search/value_net.py`), which in turn is
+learnt from deals of quick players: the first value was learnt from rules of thumb."""
 
 import math
 from collections.abc import Iterator
@@ -56,8 +57,9 @@ weights with any number of processes."""
 AVERAGE = 0.02
 """What is kept is a running average of the weights, this much of it each step's."""
 MOST_TURNS = 190
+"""More than a deal has."""
 MOST_CHOICES = 700
-"""More than a deal has; what comes later is played and not learnt from."""
+"""More than a deal has; later ones would be played and not learnt from."""
 TEST_PAIRS = 2_000
 _TABLES_AND_COUNTS = tuple(
     f"{name}_{part}" for name in CHOICE_NAMES for part in ("tables", "counts")
@@ -281,7 +283,11 @@ def learn_policy(steps: int, deals: int, processes: int, seed: str) -> Iterator[
                 weights[place] += rate * rates[place] * means[place] / (1 - first**number) / scale
                 share = max(AVERAGE, 1 / number)
                 average[place] += share * (weights[place] - average[place])
-            yield Step(number, average, totals[:, 1] / np.maximum(totals[:, 0], 1))
+            yield Step(
+                number,
+                [part.copy() for part in average],
+                totals[:, 1] / np.maximum(totals[:, 0], 1),
+            )
 
 
 def against_thumb(weights: Weights, pairs: int, seed: str) -> Comparison:

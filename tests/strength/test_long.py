@@ -1,4 +1,5 @@
-"""How strong the levels are, with intervals; run by `make strength`, STRENGTH_PAIRS sets how long.
+"""How strong the levels are, with intervals; run by `make strength`, STRENGTH_PAIRS sets how long,
+STRENGTH_PLAYER (`search:16000`) plays instead of `expert`.
 
 Each row prints its players, pairs, seed, margin a deal with its 95 % interval, and seconds a
 decision."""
@@ -9,19 +10,21 @@ from dataclasses import dataclass
 import pytest
 
 from service.rules.view import SeatView
-from tests.frozen.ismcts_1.bot import FrozenBot
+from tests.frozen.ismcts_1.bot import FrozenBot, FrozenThumb
 from workers.arena import estimate, play_pairs
 from workers.arena_shows import describe
 from workers.bots.base import Bot, Decision
-from workers.bots.registry import BOTS
+from workers.bots.registry import BOTS, bot_named
 
 pytestmark = pytest.mark.bench
 
 PAIRS = int(os.environ.get("STRENGTH_PAIRS", "140"))
 PROCESSES = int(os.environ.get("STRENGTH_PROCESSES", "2"))
-EXPERT = BOTS["expert"]
+NAME = os.environ.get("STRENGTH_PLAYER", "expert")
+EXPERT = bot_named(NAME)
 MATCHES: dict[str, tuple[Bot, Bot]] = {
     "expert against greedy": (EXPERT, BOTS["greedy"]),
+    "expert against the frozen rules of thumb": (EXPERT, FrozenThumb()),
     "expert against plain SO-ISMCTS of 1,000": (EXPERT, FrozenBot(1_000)),
     "expert against plain SO-ISMCTS of 16,000": (EXPERT, FrozenBot(16_000)),
 }
@@ -46,6 +49,7 @@ def show(title: str, first: Bot, second: Bot, pairs: int) -> float:
     for side in (0, 1):
         seconds = sum(result.seconds[side] for result in results)
         paces.append(seconds / sum(result.decisions[side] for result in results))
+    title = title.replace("expert", NAME)
     print(f"\n{title}: {describe(found)}, {paces[0]:.3f} and {paces[1]:.3f} s a decision")
     return found.margin
 

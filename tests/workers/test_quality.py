@@ -9,7 +9,7 @@ from workers.search.endgame import solve_endgame
 
 
 def test_ends_that_can_be_solved_have_the_values_of_the_solution() -> None:
-    """Samples play on by rules of thumb, and here they were a hundred points off."""
+    """Samples play on by a quick player, and here they were a hundred points off."""
     solved = 0
     for position in read_suite(SUITE):
         view = view_from_json(position.view)

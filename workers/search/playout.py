@@ -1,8 +1,9 @@
 """The quick player inside the search: plays a world on, or to the end of its deal.
 
 Its choices are learnt (`policy.py`), or rules of thumb (`thumb.py`), which two of the levels play
-by. It melds many cards in one step (`table_cards` takes any number of melds of one kind), which is
-the same play as one after another."""
+by. Without a stock both take by the rule of thumb: there is little to choose, since whoever cannot
+take passes. It melds many cards in one step (`table_cards` takes any number of melds of one kind),
+which is the same play as one after another."""
 
 from typing import NamedTuple
 
@@ -54,7 +55,8 @@ class QuickPlayer(NamedTuple):
 
     is_learnt: bool
     weights: np.ndarray
-    """Of the rules of thumb, int64 (WEIGHT_COUNT,)."""
+    """Of the rules of thumb, int64 (WEIGHT_COUNT,); the learnt player too takes by them when there
+    is no stock."""
     policy: Policy
 
 
@@ -168,7 +170,7 @@ def _choose_draw(world, player, rng):
     """Return the place in the pile to take from, or -1 for the stock or a pass."""
     if not player.is_learnt:
         return thumb_take(world, player.weights, rng)
-    if world.stock_count == 0:  # a take or a pass: never learnt, since a take is what goes out
+    if world.stock_count == 0:
         return choose_take(world, player.weights)
     return learnt_take(world, player.policy, rng)
 

@@ -4,8 +4,8 @@ A choice rates each of its candidates, adds chance and takes the best. A rating 
 small tables, one for each group of facts that belong together (how many of a card's rank are in the
 hand, and how many unseen), and counts, each times a weight. All of them hang on the state: the
 tables on how much stock is left, the weights of the counts on the hands too. So a candidate costs
-some lookups and multiplications. A small net with a hidden layer, tried first, plays no better and
-takes three times as long (figures in README.md).
+some lookups and multiplications. A small net with a hidden layer, tried first, is somewhat stronger
+by itself, not shown to be so in the tree, and takes four times as long (figures in README.md).
 
 All is in whole numbers, so interpreted and compiled runs agree on every machine; LOGIT is one unit
 of log-odds. The chance added is Gumbel's: each candidate is then as likely as the exponential of
@@ -53,14 +53,21 @@ DRAW_CHOICE, HOLD_CHOICE, THROW_CHOICE = range(3)
 CHOICE_NAMES = ("draw", "hold", "throw")
 STOCK_STEPS = 9
 STATE_STEPS = STOCK_STEPS + 8 + 4 + 4
-"""Rows of weights: by the stock, the own hand, the smaller of the two opponents' hands, and the
-partner's."""
-ENTRY_COUNTS = (61, 4, 324)
+"""Rows of weights: by the stock, the own hand (empty counts as one card), the smaller of the two
+opponents' hands, and the partner's."""
+THROW_SIZES = (5 * 4 * 4, 3 * 3 * 3 * 3, 2 * 4 * 3 * 3, 64, 9, 9, 9)
+"""Entries of the tables of a throw, one after the other: kind, rank in hand and unseen; neighbours
+and cards two ranks away in hand and unseen; whether it can be laid off, and what of it lies in the
+pile; meld, top of the pile, whether it could be taken back, whether it is known; what the next, the
+last and the partner are known to hold of it."""
+THROW_STARTS = tuple(sum(THROW_SIZES[:table]) for table in range(len(THROW_SIZES)))
+_T1, _T2, _T3, _T4, _T5, _T6 = THROW_STARTS[1:]
+ENTRY_COUNTS = (61, 4, sum(THROW_SIZES))
 """Entries of the tables of each choice."""
 COUNT_COUNTS = (22, 16, 16)
 """Counts of each choice."""
 _DRAW_COUNTS, _HOLD_COUNTS, _THROW_COUNTS = COUNT_COUNTS
-_DRAW_TABLES, _HOLD_TABLES, _THROW_TABLES = 1, 1, 7
+_DRAW_TABLES, _HOLD_TABLES, _THROW_TABLES = 1, 1, len(THROW_SIZES)
 TABLE_COUNTS = (_DRAW_TABLES, _HOLD_TABLES, _THROW_TABLES)
 _FROM_STOCK = 60
 MOST_CANDIDATES = 16
@@ -95,11 +102,12 @@ class Policy(NamedTuple):
     steps: np.ndarray
     """Shape (4,): the rows of weights for the state."""
     mixed: np.ndarray
-    """Shape (22,): the weights of the counts in this state."""
+    """The weights of the counts in this state: shape (max(COUNT_COUNTS),)."""
     entries: np.ndarray
-    """Shape (3 MOST_CANDIDATES, 7): places in the tables, a row a candidate, by choice."""
+    """Places in the tables, a row a candidate, by choice: shape (3 MOST_CANDIDATES,
+    max(TABLE_COUNTS))."""
     counts: np.ndarray
-    """Shape (3 MOST_CANDIDATES, 22)."""
+    """Likewise, shape (3 MOST_CANDIDATES, max(COUNT_COUNTS))."""
     listed: np.ndarray
     """Shape (3,): how many candidates."""
     taken: np.ndarray
@@ -125,7 +133,7 @@ def write_steps(world, steps):
         steps[0] = (stock + 1) // 2
     else:
         steps[0] = min(3 + (stock - 5) // 4, STOCK_STEPS - 1)
-    steps[1] = STOCK_STEPS + min(held, 8) - 1
+    steps[1] = STOCK_STEPS + max(1, min(held, 8)) - 1
     steps[2] = STOCK_STEPS + 8 + _small(min(left, right))
     steps[3] = STOCK_STEPS + 12 + _small(popcount(world.hands[(seat + 2) & 3]))
 
@@ -268,15 +276,15 @@ def _write_throw(
     same, beside, apart, worth = _SAME[card], _BESIDE[card], _APART[card], _WORTH[card]
     entries[at, 0] = _KIND[card] * 16 + popcount(held & same) * 4 + popcount(unseen & same)
     place = popcount(held & beside) * 3 + popcount(held & apart)
-    entries[at, 1] = 80 + (place * 3 + popcount(unseen & beside)) * 3 + popcount(unseen & apart)
+    entries[at, 1] = _T1 + (place * 3 + popcount(unseen & beside)) * 3 + popcount(unseen & apart)
     place = (places >> card & 1) * 4 + popcount(pile & same)
-    entries[at, 2] = 161 + (place * 3 + popcount(pile & beside)) * 3 + popcount(pile & apart)
+    entries[at, 2] = _T2 + (place * 3 + popcount(pile & beside)) * 3 + popcount(pile & apart)
     place = (melds >> card & 1) + 2 * popcount(top & same) + 4 * popcount(top & beside)
     place += 8 * popcount(top & apart) + 16 * (again >> card & 1)
-    entries[at, 3] = 233 + place + 32 * (world.known[seat] >> card & 1)
-    entries[at, 4] = 297 + _company(world.known[(seat + 1) & 3], same, beside)
-    entries[at, 5] = 306 + _company(world.known[(seat + 3) & 3], same, beside)
-    entries[at, 6] = 315 + _company(world.known[(seat + 2) & 3], same, beside)
+    entries[at, 3] = _T3 + place + 32 * (world.known[seat] >> card & 1)
+    entries[at, 4] = _T4 + _company(world.known[(seat + 1) & 3], same, beside)
+    entries[at, 5] = _T5 + _company(world.known[(seat + 3) & 3], same, beside)
+    entries[at, 6] = _T6 + _company(world.known[(seat + 2) & 3], same, beside)
     rest = held & ~bit
     loose = rest & ~tabled
     loose_points -= worth
@@ -310,7 +318,9 @@ def _write_throw(
 
 @search_kernel
 def _open_cards(world, held, pile):
-    """Return the cards that nobody has shown yet, and those that can be laid off."""
+    """Return the cards neither in the own hand nor in the pile nor on the table, and those that can
+    be laid off.
+    """
     places = set_places(world.table_sets) | run_places(world.table_runs)
     return ALL_CARDS & ~(held | pile | world.table_sets | world.table_runs), places
 
@@ -326,6 +336,9 @@ def learnt_take(world, policy, rng):
         return -1
     unseen, places = _open_cards(world, held, pile)
     before = cards_to_table(held, world.table_sets, world.table_runs)
+    write_steps(world, policy.steps)
+    _mix(policy.draw_counts, policy.steps, mixed)
+    table = policy.draw_tables[policy.steps[0]]
     best = -1
     best_rating = 0
     listed = 0
@@ -338,9 +351,6 @@ def learnt_take(world, policy, rng):
         if card & cards_to_table(cards, world.table_sets, world.table_runs) == 0:
             continue
         if listed == 0:
-            write_steps(world, policy.steps)
-            _mix(policy.draw_counts, policy.steps, mixed)
-            table = policy.draw_tables[policy.steps[0]]
             at = DRAW_CHOICE * MOST_CANDIDATES
             _write_stock(held & ~before, unseen, policy.entries, policy.counts, at)
             best_rating = _rating(
@@ -356,7 +366,6 @@ def learnt_take(world, policy, rng):
             )
             listed = 1
             policy.taken[DRAW_CHOICE] = 0
-        table = policy.draw_tables[policy.steps[0]]
         row = min(listed, MOST_CANDIDATES - 1)
         at = DRAW_CHOICE * MOST_CANDIDATES + row
         _write_take(

@@ -1,8 +1,9 @@
-"""Rules of thumb: what the levels below `casual` draw, hold back and throw.
+"""Rules of thumb: what `novice` and `greedy` draw, hold back and throw, and what every quick player
+takes once the stock is gone.
 
 They look at the own hand, the table, the pile, the counts and the cards that others are known to
-hold, as a person would, never at what else is in their hands or at the stock. They also were the
-quick players of the search before there was a learnt policy (`policy.py`)."""
+hold, as a person would, never at what else is in their hands or at the stock. Before there was a
+learnt policy (`policy.py`) they were all choices of the search's quick player."""
 
 import numpy as np
 

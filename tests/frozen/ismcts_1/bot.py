@@ -1,17 +1,18 @@
-"""The frozen search as a bot."""
+"""The frozen search as a bot, and the frozen rules of thumb alone."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from service.rules.view import SeatView
-from tests.frozen.ismcts_1.determinize import unknown_counts, unseen_array
+from tests.frozen.ismcts_1.determinize import determinize, unknown_counts, unseen_array
 from tests.frozen.ismcts_1.ismcts import new_scratch, new_tree, run_iterations
 from tests.frozen.ismcts_1.moves import MAX_MOVES, action_of_move, list_moves
-from tests.frozen.ismcts_1.playout import DEFAULT_WEIGHTS
+from tests.frozen.ismcts_1.playout import DEFAULT_WEIGHTS, W_NOISE, choose_step
 from tests.frozen.ismcts_1.rng import new_rng
 from tests.frozen.ismcts_1.world import new_worlds, template_of_view
 from workers.bots.base import Decision
+from workers.bots.players import first_action
 
 EXPLORATION = 100.0
 LARGEST_MARGIN = 1200
@@ -46,6 +47,22 @@ class FrozenBot:
             new_rng(seed, view.seat),
         )
         return Decision(action_of_move(_most_visited(nodes), view), self.iterations)
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenThumb:
+    """Plays by the rules of thumb of the frozen search, tuned by hand, without their noise."""
+
+    def decide(self, view: SeatView, seed: str) -> Decision:
+        """Choose without a search."""
+        weights = np.array(DEFAULT_WEIGHTS, dtype=np.int64)
+        weights[W_NOISE] = 0
+        rng = new_rng(seed, view.seat)
+        worlds = new_worlds(1)
+        template = template_of_view(view)[0]
+        determinize(template, unseen_array(view), unknown_counts(view), worlds[0], rng)
+        step, cards = choose_step(worlds[0], weights, rng)
+        return Decision(first_action(int(step), int(cards), view))
 
 
 def _most_visited(nodes: np.ndarray) -> int:

@@ -175,7 +175,7 @@ def test_late_in_the_deal_the_bounds_are_wider(monkeypatch: pytest.MonkeyPatch) 
 
     def descend(*given: Any) -> tuple[int, int]:
         """Note the exploration; go nowhere."""
-        _nodes, used, world, _scratch, exploration, _weights, _rng = given
+        _nodes, used, world, _scratch, exploration, _player, _rng = given
         asked[int(world.stock_count)] = exploration
         return used, 1
 
