@@ -140,7 +140,13 @@ class Search:
         return [int(code) for code in out[:count]]
 
     def run(self, iterations: int) -> None:
-        """Go on for so many iterations."""
+        """Go on for so many iterations, CHUNK at a time: no other thread of the process can do
+        anything while a kernel runs, not even say that the worker lives.
+        """
+        for done in range(0, iterations, CHUNK):
+            self._run_chunk(min(CHUNK, iterations - done))
+
+    def _run_chunk(self, iterations: int) -> None:
         a = self._arrays
         self._used = run_iterations(
             a["template"],

@@ -14,10 +14,10 @@ from service.rules.view import view_deal, view_to_json
 from tests.workers.search.positions import permuted, positions
 from workers.search import ismcts
 from workers.search import search as search_module
-from workers.search.ismcts import LOGS, add_node, best_child, log_of, new_tree
+from workers.search.ismcts import LOGS, add_node, best_child, log_of, new_tree, run_iterations
 from workers.search.moves import CODE_COUNT, DISCARD, DRAW_STOCK, LAY_ON_SET
 from workers.search.playout import LAST_STOCK
-from workers.search.search import DEFAULT_SETTINGS, Search
+from workers.search.search import CHUNK, DEFAULT_SETTINGS, Search
 
 
 def marked(*codes: int) -> np.ndarray:
@@ -246,3 +246,23 @@ def test_interpreted_and_compiled_searches_agree_to_the_bit():
     interpreted = run_in_process(work, NUMBA_DISABLE_JIT="1")
 
     assert interpreted == compiled
+
+
+def test_a_long_search_lets_other_threads_run_between_chunks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker's sign of life is given by another thread, and a kernel holds up all others."""
+    deal = positions(1)[0]
+    calls: list[int] = []
+
+    def counted(*given: Any) -> int:
+        calls.append(given[5])
+        return int(run_iterations(*given))
+
+    monkeypatch.setattr("workers.search.search.run_iterations", counted)
+    search = Search(view_deal(deal, deal.turn), "chunks", 3_500)
+
+    search.run(3_500)
+
+    assert search.iterations == sum(calls) == 3_500
+    assert max(calls) <= CHUNK
