@@ -23,9 +23,8 @@ import numpy as np
 from service.rules.deal import OVER
 from workers.learning import Comparison, compare
 from workers.search._compile import search_kernel
-from workers.search.playout import QuickPlayer, apply_step, choose_step, learnt_player, thumb_player
+from workers.search.playout import QuickPlayer, apply_step, choose_step, thumb_player
 from workers.search.policy import (
-    CHOICE_NAMES,
     COUNT_COUNTS,
     ENTRY_COUNTS,
     LOGIT,
@@ -34,9 +33,13 @@ from workers.search.policy import (
     STATE_STEPS,
     STOCK_STEPS,
     TABLE_COUNTS,
+    WEIGHT_NAMES,
+    mix,
+    rating_of,
     with_room,
 )
 from workers.search.rng import new_rng
+from workers.search.thumb import DEFAULT_WEIGHTS
 from workers.search.value_net import load_net, net_value
 from workers.search.world import deal_world, margin_of, new_worlds
 
@@ -61,9 +64,6 @@ MOST_TURNS = 190
 MOST_CHOICES = 700
 """More than a deal has; later ones would be played and not learnt from."""
 TEST_PAIRS = 2_000
-_TABLES_AND_COUNTS = tuple(
-    f"{name}_{part}" for name in CHOICE_NAMES for part in ("tables", "counts")
-)
 _POINTS = (
     (2, 3, 4, 7, 9, 13, 20),
     (1, 3, 11, 14),
@@ -92,10 +92,14 @@ def _rates() -> Weights:
     return rates
 
 
+def _in_whole_numbers(weights: Weights) -> tuple[np.ndarray, ...]:
+    """Return the weights as the policy has them, in LOGITs."""
+    return tuple(np.round(LOGIT * part).astype(np.int64) for part in weights)
+
+
 def player_of(weights: Weights, heat: int = 1) -> QuickPlayer:
     """Return the quick player of such weights."""
-    whole = tuple(np.round(LOGIT * part).astype(np.int64) for part in weights)
-    return learnt_player()._replace(policy=with_room(heat, whole))
+    return QuickPlayer(True, DEFAULT_WEIGHTS, with_room(heat, _in_whole_numbers(weights)))
 
 
 @search_kernel
@@ -124,22 +128,30 @@ def keep_choices(policy, record, kept, turn, seat):  # type: ignore[no-untyped-d
 
 @search_kernel
 def add_gradient(  # type: ignore[no-untyped-def]
-    entries, counts, steps, listed, taken, advantage, table, weights, tables, likely, to_table, to
+    entries,
+    counts,
+    steps,
+    listed,
+    taken,
+    advantage,
+    table,
+    weights,
+    tables,
+    mixed,
+    likely,
+    to_table,
+    to,
 ):
     """Add a choice's gradient to that of its tables (`to_table`) and weights of counts (`to`);
     return the choice's entropy in nats.
 
-    `table` and `weights` are the policy's, in LOGITs; `likely` has room for the candidates."""
+    `table` and `weights` are the policy's, in LOGITs; `mixed` has room for the weights in this
+    state, `likely` for the candidates."""
     used = weights.shape[1]
+    mix(weights, steps, mixed)
     best = -1e300
     for row in range(listed):
-        rating = 0
-        for place in range(used):
-            weight = weights[steps[0], place] + weights[steps[1], place]
-            weight += weights[steps[2], place] + weights[steps[3], place]
-            rating += weight * counts[row, place]
-        for place in range(tables):
-            rating += table[steps[0], entries[row, place]]
+        rating = rating_of(entries, counts, row, table[steps[0]], mixed, tables, used)
         likely[row] = rating / LOGIT
         best = max(best, likely[row])
     total = 0.0
@@ -172,6 +184,8 @@ def learn_from_deal(deal, player, net, rng, record, values, likely, gradient, to
     `totals` (3, 2) counts choices and sums their entropies.
     """
     policy = player.policy
+    tables = policy.draw_tables, policy.hold_tables, policy.throw_tables
+    weights = policy.draw_counts, policy.hold_counts, policy.throw_counts
     entries, counts, steps, choices = record
     kept = 0
     turn = 0
@@ -195,18 +209,22 @@ def learn_from_deal(deal, player, net, rng, record, values, likely, gradient, to
         advantage = values[choices[row, 3] + 1] / UNIT
         if choices[row, 4] & 1:
             advantage = -advantage
-        of = entries[row], counts[row], steps[row], listed, taken, advantage
-        if choice == 0:
-            weights = policy.draw_tables, policy.draw_counts, TABLE_COUNTS[0]
-            entropy = add_gradient(*of, *weights, likely, gradient[0], gradient[1])
-        elif choice == 1:
-            weights = policy.hold_tables, policy.hold_counts, TABLE_COUNTS[1]
-            entropy = add_gradient(*of, *weights, likely, gradient[2], gradient[3])
-        else:
-            weights = policy.throw_tables, policy.throw_counts, TABLE_COUNTS[2]
-            entropy = add_gradient(*of, *weights, likely, gradient[4], gradient[5])
         totals[choice, 0] += 1
-        totals[choice, 1] += entropy
+        totals[choice, 1] += add_gradient(
+            entries[row],
+            counts[row],
+            steps[row],
+            listed,
+            taken,
+            advantage,
+            tables[choice],
+            weights[choice],
+            TABLE_COUNTS[choice],
+            policy.mixed,
+            likely,
+            gradient[2 * choice],
+            gradient[2 * choice + 1],
+        )
 
 
 def new_record() -> tuple[np.ndarray, ...]:
@@ -297,6 +315,6 @@ def against_thumb(weights: Weights, pairs: int, seed: str) -> Comparison:
 
 def save_policy(weights: Weights, path: Path = POLICY_FILE) -> None:
     """Write the weights where the search reads them."""
-    whole = [np.round(LOGIT * part).astype(np.int32) for part in weights]
+    whole = [part.astype(np.int32) for part in _in_whole_numbers(weights)]
     with path.open("wb") as file:
-        np.savez_compressed(file, **dict(zip(_TABLES_AND_COUNTS, whole, strict=True)))  # type: ignore[arg-type]
+        np.savez_compressed(file, **dict(zip(WEIGHT_NAMES, whole, strict=True)))  # type: ignore[arg-type]

@@ -51,6 +51,8 @@ HOLD_MELDS, HOLD_LAY_OFFS = 1, 2
 """Bits of what is held back."""
 DRAW_CHOICE, HOLD_CHOICE, THROW_CHOICE = range(3)
 CHOICE_NAMES = ("draw", "hold", "throw")
+WEIGHT_NAMES = tuple(f"{name}_{part}" for name in CHOICE_NAMES for part in ("tables", "counts"))
+"""The arrays of weights, in the order of `Policy`."""
 STOCK_STEPS = 9
 STATE_STEPS = STOCK_STEPS + 8 + 4 + 4
 """Rows of weights: by the stock, the own hand (empty counts as one card), the smaller of the two
@@ -139,7 +141,7 @@ def write_steps(world, steps):
 
 
 @search_kernel
-def _mix(weights, steps, mixed):
+def mix(weights, steps, mixed):
     """Write the weights of counts for the state into `mixed`."""
     for place in range(weights.shape[1]):
         mixed[place] = (
@@ -151,15 +153,22 @@ def _mix(weights, steps, mixed):
 
 
 @search_kernel
-def _rating(entries, counts, at, table, mixed, tables, used, heat, rng):
-    """Return the rating of a candidate, its chance added: its entries of `table`, the tables for
-    this stock, and its counts, each with its weight in `mixed`.
+def rating_of(entries, counts, at, table, mixed, tables, used):
+    """Return the rating of the candidate in row `at`: its entries of `table`, the tables for this
+    stock, and its counts, each with its weight in `mixed`.
     """
     rating = 0
     for place in range(used):
         rating += counts[at, place] * mixed[place]
     for place in range(tables):
         rating += table[entries[at, place]]
+    return rating
+
+
+@search_kernel
+def _rating(entries, counts, at, table, mixed, tables, used, heat, rng):
+    """Return the rating of a candidate, its chance added."""
+    rating = rating_of(entries, counts, at, table, mixed, tables, used)
     if heat:
         rating += heat * CHANCES[below(rng, len(CHANCES))]
     return rating
@@ -177,14 +186,12 @@ def _write_stock(loose, unseen, entries, counts, at):
 
 
 @search_kernel
-def _write_take(world, place, held, pile, unseen, before, places, entries, counts, at):
-    """Write what speaks for taking from the pile's card `place` on; `before` are the cards of the
-    hand that could be tabled without, `places` what can be laid off.
+def _write_take(card, cards, tabled, held, pile, unseen, before, places, entries, counts, at):
+    """Write what speaks for taking from `card` of the pile on: the hand is `cards` then, and
+    `tabled` those of them that could be tabled; `before` are those that could be without, `places`
+    what can be laid off.
     """
-    card = 1 << world.pile[place]
-    cards = held | pile_from(world, place)
     taken = cards & ~held
-    tabled = cards_to_table(cards, world.table_sets, world.table_runs)
     gained = tabled & ~before
     loose = cards & ~tabled
     left_lying = pile & ~taken
@@ -337,7 +344,7 @@ def learnt_take(world, policy, rng):
     unseen, places = _open_cards(world, held, pile)
     before = cards_to_table(held, world.table_sets, world.table_runs)
     write_steps(world, policy.steps)
-    _mix(policy.draw_counts, policy.steps, mixed)
+    mix(policy.draw_counts, policy.steps, mixed)
     table = policy.draw_tables[policy.steps[0]]
     best = -1
     best_rating = 0
@@ -348,7 +355,8 @@ def learnt_take(world, policy, rng):
         cards |= card
         if card & hopeful == 0:
             continue
-        if card & cards_to_table(cards, world.table_sets, world.table_runs) == 0:
+        tabled = cards_to_table(cards, world.table_sets, world.table_runs)
+        if card & tabled == 0:
             continue
         if listed == 0:
             at = DRAW_CHOICE * MOST_CANDIDATES
@@ -369,7 +377,17 @@ def learnt_take(world, policy, rng):
         row = min(listed, MOST_CANDIDATES - 1)
         at = DRAW_CHOICE * MOST_CANDIDATES + row
         _write_take(
-            world, place, held, pile, unseen, before, places, policy.entries, policy.counts, at
+            card,
+            cards,
+            tabled,
+            held,
+            pile,
+            unseen,
+            before,
+            places,
+            policy.entries,
+            policy.counts,
+            at,
         )
         rating = _rating(
             policy.entries, policy.counts, at, table, mixed, _DRAW_TABLES, _DRAW_COUNTS, heat, rng
@@ -404,7 +422,7 @@ def learnt_hold(world, policy, rng):
     unseen, places = _open_cards(world, held, pile)
     melds = cards_in_sets(held) | cards_in_runs(held)
     write_steps(world, policy.steps)
-    _mix(policy.hold_counts, policy.steps, mixed)
+    mix(policy.hold_counts, policy.steps, mixed)
     table = policy.hold_tables[policy.steps[0]]
     best = 0
     best_rating = 0
@@ -443,7 +461,7 @@ def learnt_throw(world, policy, rng):
     top = 1 << world.pile[world.pile_count - 1] if world.pile_count > 0 else 0
     loose_points = points(held & ~tabled)
     write_steps(world, policy.steps)
-    _mix(policy.throw_counts, policy.steps, mixed)
+    mix(policy.throw_counts, policy.steps, mixed)
     table = policy.throw_tables[policy.steps[0]]
     best = 0
     best_rating = 0
@@ -484,11 +502,7 @@ def learnt_throw(world, policy, rng):
 @cache
 def _weights(path: Path) -> tuple[np.ndarray, ...]:
     with np.load(path) as file:
-        return tuple(
-            np.ascontiguousarray(file[f"{name}_{part}"].astype(np.int64))
-            for name in CHOICE_NAMES
-            for part in ("tables", "counts")
-        )
+        return tuple(file[name].astype(np.int64) for name in WEIGHT_NAMES)
 
 
 def with_room(heat: int, weights: tuple[np.ndarray, ...]) -> Policy:

@@ -177,7 +177,7 @@ def test_a_gradient_is_the_slope_of_the_log_likelihood(
     steps = np.array([2, 11, 18, 22])
     table = draw.integers(-900, 900, (STOCK_STEPS, ENTRY_COUNTS[choice]))
     weights = draw.integers(-90, 90, (policies.STATE_STEPS, used))
-    likely = np.zeros(16)
+    mixed, likely = np.zeros(used, np.int64), np.zeros(16)
 
     def log_likelihood() -> float:
         ratings = [
@@ -191,7 +191,7 @@ def test_a_gradient_is_the_slope_of_the_log_likelihood(
     to_table, to = np.zeros(table.shape), np.zeros(weights.shape)
     monkeypatch.setattr("workers.policy_learning.ENTROPY", 0.0)
     kernel = getattr(add_gradient, "py_func", add_gradient)
-    kernel(entries, counts, steps, 4, 1, 2.0, table, weights, tables, likely, to_table, to)
+    kernel(entries, counts, steps, 4, 1, 2.0, table, weights, tables, mixed, likely, to_table, to)
 
     for array, slope, place in (
         (table, to_table, (2, entries[1, 0])),
@@ -219,15 +219,15 @@ def test_entropy_is_worth_keeping(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = getattr(add_gradient, "py_func", add_gradient)
     steps, rows = np.array([2, 11, 18, 22]), entries[0]
     rows[:3, 0] = range(3)
+    room = np.zeros(weights.shape[1], np.int64), np.zeros(16)
+    of = rows, counts[0], steps, 3, 1, 0.0, table, weights, 1, *room
 
     def entropy() -> float:
         to_table, to = np.zeros(table.shape), np.zeros(weights.shape)
-        of = rows, counts[0], steps, 3, 1, 0.0, table, weights, 1, np.zeros(16), to_table, to
-        return float(kernel(*of))
+        return float(kernel(*of, to_table, to))
 
     slopes = np.zeros(table.shape)
-    of = rows, counts[0], steps, 3, 1, 0.0, table, weights, 1, np.zeros(16), slopes
-    kernel(*of, np.zeros(weights.shape))
+    kernel(*of, slopes, np.zeros(weights.shape))
     for place in range(3):
         table[2, place] += LOGIT // 512
         higher = entropy()
