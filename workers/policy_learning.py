@@ -23,7 +23,13 @@ import numpy as np
 from service.rules.deal import OVER
 from workers.learning import Comparison, compare
 from workers.search._compile import search_kernel
-from workers.search.playout import QuickPlayer, apply_step, choose_step, thumb_player
+from workers.search.playout import (
+    LEARNT,
+    QuickPlayer,
+    apply_step,
+    choose_step,
+    thumb_player,
+)
 from workers.search.policy import (
     COUNT_COUNTS,
     ENTRY_COUNTS,
@@ -99,7 +105,7 @@ def _in_whole_numbers(weights: Weights) -> tuple[np.ndarray, ...]:
 
 def player_of(weights: Weights, heat: int = 1) -> QuickPlayer:
     """Return the quick player of such weights."""
-    return QuickPlayer(True, DEFAULT_WEIGHTS, with_room(heat, _in_whole_numbers(weights)))
+    return QuickPlayer(LEARNT, DEFAULT_WEIGHTS, with_room(heat, _in_whole_numbers(weights)))
 
 
 @search_kernel
@@ -195,7 +201,7 @@ def learn_from_deal(deal, player, net, rng, record, values, likely, gradient, to
         values[turn] = net_value(deal, net)
         seat = deal.turn
         while deal.phase != OVER and deal.turn == seat:
-            step, cards = choose_step(deal, player, rng)
+            step, cards = choose_step(deal, player, LEARNT, rng)
             kept = keep_choices(policy, record, kept, turn, seat)
             apply_step(deal, step, cards)
         turn += 1

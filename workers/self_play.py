@@ -11,7 +11,7 @@ from service.rules.deal import DRAW, OVER, pile_from
 from workers.search._compile import search_kernel
 from workers.search.ismcts import new_scratch, new_tree, run_iterations
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
-from workers.search.playout import learnt_player
+from workers.search.playout import mixed_player
 from workers.search.rng import below, new_rng
 from workers.search.search import DEFAULT_SETTINGS
 from workers.search.value_net import load_net
@@ -132,7 +132,7 @@ class SelfPlay:
             new_worlds(2),
             new_scratch(),
             np.zeros(MAX_MOVES, np.int64),
-            learnt_player(),
+            mixed_player(),
             DEFAULT_SETTINGS.horizon,
             load_net(),
             plain_values(),

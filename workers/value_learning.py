@@ -26,7 +26,7 @@ from service.rules.view import SeatView
 from workers.search._compile import search_kernel
 from workers.search.determinize import determinize, unknown_counts, unseen_array
 from workers.search.moves import MAX_MOVES, apply_move, list_moves
-from workers.search.playout import learnt_player, play_out, play_turn, play_turns
+from workers.search.playout import mixed_player, play_out, play_turn, play_turns
 from workers.search.rng import below, new_rng
 from workers.search.value_net import (
     FEATURE_COUNT,
@@ -141,7 +141,7 @@ def new_states(count: int, playouts: int, seed: str) -> States:
         playouts,
         np.arange(56),
         new_worlds(2),
-        learnt_player(),
+        mixed_player(),
         new_rng("value", seed),
         states.inputs,
         states.parts,
@@ -438,7 +438,7 @@ def horizon_errors(
         np.array(horizons),
         samples,
         new_worlds(2),
-        learnt_player(),
+        mixed_player(),
         load_net(),
         new_rng("horizons", seed),
         sums,

@@ -25,6 +25,7 @@ from workers.search.playout import (
     STEP_TAKE,
     QuickPlayer,
     choose_step,
+    draw_style,
     learnt_player,
     thumb_player,
 )
@@ -74,7 +75,7 @@ def _quick_decision(view: SeatView, player: QuickPlayer, seed: str) -> Decision:
     worlds = new_worlds(1)
     template = template_of_view(view)[0]
     determinize(template, unseen_array(view), unknown_counts(view), worlds[0], rng)
-    kind, cards = choose_step(worlds[0], player, rng)
+    kind, cards = choose_step(worlds[0], player, draw_style(player, rng), rng)
     return Decision(first_action(int(kind), int(cards), view))
 
 

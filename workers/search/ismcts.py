@@ -7,8 +7,8 @@ adds one node, ends the turn, and credits the path with what the deal ends with 
 value expects of it. A move's bound counts how often it was available, not how often its parent was
 visited.
 
-The others play by learnt choices, from the cards that the world gives them. In the paper their
-moves are nodes too. But one node stands for all their hands, so that it finds what is best on
+The others play as the quick player does, from the cards that the world gives them. In the paper
+their moves are nodes too. But one node stands for all their hands, so that it finds what is best on
 average over these, and no hand is played well: between searchers that makes no difference, and
 against anybody who looks at his own cards the quick player tells better what comes (figures in
 README.md).

@@ -1,9 +1,12 @@
 """The quick player inside the search: plays a world on, or to the end of its deal.
 
 Its choices are learnt (`policy.py`), or rules of thumb (`thumb.py`), which two of the levels play
-by. Without a stock both take by the rule of thumb: there is little to choose, since whoever cannot
-take passes. It melds many cards in one step (`table_cards` takes any number of melds of one kind),
-which is the same play as one after another."""
+by. The search has a player that plays each turn by the one or the other, as chance has it: who the
+others are it does not know, and a mixture foretells rule players almost as well as their own rules
+do, and searchers as well as the learnt choices alone (figures in README.md). Without a stock both
+take by the rule of thumb: there is little to choose, since whoever cannot take passes. It melds
+many cards in one step (`table_cards` takes any number of melds of one kind), which is the same play
+as one after another."""
 
 from typing import NamedTuple
 
@@ -43,6 +46,7 @@ from workers.search.policy import (
     learnt_throw,
     load_policy,
 )
+from workers.search.rng import below
 from workers.search.thumb import DEFAULT_WEIGHTS, choose_take, held_back, thumb_take, thumb_throw
 
 LAST_STOCK = 3
@@ -50,10 +54,16 @@ LAST_STOCK = 3
 can still go out before the stock is gone, which the learnt value knows least."""
 
 
-class QuickPlayer(NamedTuple):
-    """Who plays: by the learnt policy or by rules of thumb."""
+LEARNT, BY_THUMB, MIXED = range(3)
+"""Styles of a quick player: by the learnt policy, by rules of thumb, or each turn by one of the
+two, equally likely."""
 
-    is_learnt: bool
+
+class QuickPlayer(NamedTuple):
+    """Who plays, and how."""
+
+    style: int
+    """LEARNT, BY_THUMB or MIXED."""
     weights: np.ndarray
     """Of the rules of thumb, int64 (WEIGHT_COUNT,); the learnt player too takes by them when there
     is no stock."""
@@ -61,15 +71,20 @@ class QuickPlayer(NamedTuple):
 
 
 def learnt_player(heat: int = 1) -> QuickPlayer:
-    """Return the player of the search: its choices as likely as they were when they were learnt,
-    or, with `heat` 0, the best rated.
+    """Return a player by the learnt policy: its choices as likely as they were when they were
+    learnt, or, with `heat` 0, the best rated.
     """
-    return QuickPlayer(True, DEFAULT_WEIGHTS, load_policy(heat))
+    return QuickPlayer(LEARNT, DEFAULT_WEIGHTS, load_policy(heat))
 
 
 def thumb_player(weights: np.ndarray = DEFAULT_WEIGHTS) -> QuickPlayer:
     """Return a player by rules of thumb of such weights."""
-    return QuickPlayer(False, weights, load_policy())
+    return QuickPlayer(BY_THUMB, weights, load_policy())
+
+
+def mixed_player() -> QuickPlayer:
+    """Return the player of the search."""
+    return QuickPlayer(MIXED, DEFAULT_WEIGHTS, load_policy())
 
 
 @search_kernel
@@ -166,9 +181,15 @@ def next_tabling(world, hold):
 
 
 @search_kernel
-def _choose_draw(world, player, rng):
+def draw_style(player, rng):
+    """Return LEARNT or BY_THUMB for a turn of the player."""
+    return below(rng, MIXED) if player.style == MIXED else player.style
+
+
+@search_kernel
+def _choose_draw(world, player, style, rng):
     """Return the place in the pile to take from, or -1 for the stock or a pass."""
-    if not player.is_learnt:
+    if style == BY_THUMB:
         return thumb_take(world, player.weights, rng)
     if world.stock_count == 0:
         return choose_take(world, player.weights)
@@ -176,22 +197,22 @@ def _choose_draw(world, player, rng):
 
 
 @search_kernel
-def choose_step(world, player, rng):
-    """Return the next step of a turn: a STEP and its cards."""
+def choose_step(world, player, style, rng):
+    """Return the next step of a turn that goes by `style` (`draw_style`): a STEP and its cards."""
     if world.phase == DRAW:
-        place = _choose_draw(world, player, rng)
+        place = _choose_draw(world, player, style, rng)
         if place >= 0:
             return STEP_TAKE, 1 << world.pile[place]
         return (STEP_DRAW if world.stock_count > 0 else STEP_PASS), 0
     hold = 0
     if world.due == NO_CARD:
-        if player.is_learnt:
+        if style == LEARNT:
             hold = learnt_hold(world, player.policy, rng)
         else:
             hold = held_back(world, player.weights)
     cards, kind, is_new = next_tabling(world, hold)
     if kind == NO_MELD:
-        if player.is_learnt:
+        if style == LEARNT:
             return STEP_DISCARD, 1 << learnt_throw(world, player.policy, rng)
         return STEP_DISCARD, 1 << thumb_throw(world, player.weights, rng)
     if is_new:
@@ -220,8 +241,9 @@ def apply_step(world, step, cards):
 def play_turn(world, player, rng):
     """Play the rest of the turn of the seat to move, step by step."""
     seat = world.turn
+    style = draw_style(player, rng)
     while world.phase != OVER and world.turn == seat:
-        step, cards = choose_step(world, player, rng)
+        step, cards = choose_step(world, player, style, rng)
         apply_step(world, step, cards)
 
 

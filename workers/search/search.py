@@ -17,13 +17,13 @@ from workers.search import evaluate
 from workers.search.determinize import unknown_counts, unseen_array
 from workers.search.ismcts import new_scratch, new_tree, run_iterations
 from workers.search.moves import MAX_MOVES, list_moves
-from workers.search.playout import QuickPlayer, learnt_player
+from workers.search.playout import QuickPlayer, mixed_player
 from workers.search.rng import new_rng
 from workers.search.value_net import PART_COUNT, Net, load_net
 from workers.search.values import margin_values, win_chances
 from workers.search.world import new_worlds, template_of_view
 
-ENGINE = "so-ismcts-7"
+ENGINE = "so-ismcts-8"
 """Named in each hint; changes whenever an answer may."""
 CHUNK = 1_000
 """Iterations between two looks at the clock: about 10 to 20 ms."""
@@ -116,7 +116,7 @@ class Search:
     _arrays: dict[str, np.ndarray] = field(default_factory=dict)
     _scratch: tuple[np.ndarray, ...] = ()
     _net: Net = field(default_factory=load_net)
-    _player: QuickPlayer = field(default_factory=learnt_player)
+    _player: QuickPlayer = field(default_factory=mixed_player)
 
     def __post_init__(self) -> None:
         if self.view.seat != self.view.turn:

@@ -8,16 +8,19 @@ from tests.workers.search.positions import positions, random_deal
 from workers.bots.players import RuleOfThumbBot, first_action
 from workers.search.playout import (
     LAST_STOCK,
+    LEARNT,
     QuickPlayer,
     apply_step,
     choose_step,
+    draw_style,
     learnt_player,
+    mixed_player,
     play_out,
     play_turn,
     play_turns,
     thumb_player,
 )
-from workers.search.rng import new_rng
+from workers.search.rng import below, new_rng
 from workers.search.thumb import DEFAULT_WEIGHTS, W_NOISE
 from workers.search.world import margin_of, world_of_deal
 
@@ -44,7 +47,7 @@ def test_each_step_is_made_of_legal_actions(player: QuickPlayer) -> None:
         world = world_of_deal(deal)[0]
         while deal.phase != OVER:
             seat = deal.turn
-            step, cards = choose_step(world, player, rng)
+            step, cards = choose_step(world, player, draw_style(player, rng), rng)
             apply_step(world, step, cards)
             went = deal.hands[seat] & int(cards)
             while True:
@@ -60,6 +63,31 @@ def test_each_step_is_made_of_legal_actions(player: QuickPlayer) -> None:
             assert (world.turn, world.phase, world.due) == (deal.turn, deal.phase, deal.due)
         assert margin_of(world) == deal.score.total[0] - deal.score.total[1]
     assert tabled > 500
+
+
+def test_a_mixed_player_plays_each_turn_by_one_of_the_two() -> None:
+    """Half of the turns by either, and no turn partly by the one and partly by the other."""
+    went = [0, 0]
+    told_apart = 0
+    for number, deal in enumerate(positions(120)):
+        if deal.phase != DRAW:
+            continue
+        for seed in range(4):
+            rng = new_rng("mixed", number, seed)
+            mixed, learnt, by_thumb = (world_of_deal(deal)[0] for _ in range(3))
+            style = draw_style(mixed_player(), rng.copy())
+            after = rng.copy()
+            below(after, 2)
+
+            play_turn(mixed, mixed_player(), rng)
+            play_turn(learnt, learnt_player(), after.copy())
+            play_turn(by_thumb, thumb_player(), after)
+
+            assert mixed.tobytes() == (learnt if style == LEARNT else by_thumb).tobytes()
+            went[style] += 1
+            told_apart += learnt.tobytes() != by_thumb.tobytes()
+    assert min(went) > sum(went) / 4
+    assert told_apart > sum(went) / 4
 
 
 def test_noise_changes_playouts_and_their_seed_repeats_them():

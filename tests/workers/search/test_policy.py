@@ -25,7 +25,7 @@ from workers.policy_learning import (
     save_policy,
 )
 from workers.search import policy as policies
-from workers.search.playout import choose_step, learnt_player
+from workers.search.playout import LEARNT, choose_step, learnt_player
 from workers.search.policy import (
     CHANCES,
     COUNT_COUNTS,
@@ -53,8 +53,8 @@ def test_a_choice_does_not_hang_on_cards_that_nobody_has_shown() -> None:
         assert world.tobytes() != twin.tobytes()
 
         for seed in range(5):
-            chosen = choose_step(world, player, new_rng(seed))
-            assert chosen == choose_step(twin, player, new_rng(seed))
+            chosen = choose_step(world, player, LEARNT, new_rng(seed))
+            assert chosen == choose_step(twin, player, LEARNT, new_rng(seed))
             steps.add(int(chosen[0]))
     assert len(steps) > 3
 
@@ -89,7 +89,7 @@ def test_every_place_of_the_tables_exists() -> None:
         for phase in (DRAW, MELD):
             world.phase = phase
             if phase == DRAW or world.hands[world.turn]:
-                choose_step(world, player, rng)
+                choose_step(world, player, LEARNT, rng)
                 floating += not world.hands[world.turn]
             assert 0 <= policy.steps[0] < STOCK_STEPS
             assert STOCK_STEPS <= policy.steps[1] < STOCK_STEPS + 8 <= policy.steps[2]
