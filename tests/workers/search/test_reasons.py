@@ -18,7 +18,7 @@ from workers.search import evaluate
 from workers.search.determinize import determinize
 from workers.search.evaluate import child_by_code, follow_tree
 from workers.search.moves import DISCARD, DRAW_STOCK, LAY_ON_SET, action_of_move, apply_move
-from workers.search.playout import LAST_STOCK, learnt_player, play_turn
+from workers.search.playout import LAST_STOCK, mixed_player, play_turn
 from workers.search.reasons import reason_for
 from workers.search.rng import new_rng
 from workers.search.search import ENGINE, NET_SPREAD, MoveSamples, Search
@@ -68,7 +68,7 @@ def play_on(search: Search, code: int, world, rng) -> Iterator[Snapshot]:
         if is_own:
             node = follow_tree(arrays["nodes"], node, world, search._scratch)
         if not is_own or node == 0:
-            play_turn(world, learnt_player(), rng)
+            play_turn(world, mixed_player(), rng)
         yield snapshot(world)
 
 

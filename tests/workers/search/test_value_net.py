@@ -13,7 +13,7 @@ from service.rules.view import view_deal
 from tests.workers.search.positions import positions
 from workers import value_learning
 from workers.search.hands import completing_cards
-from workers.search.playout import learnt_player, play_out, play_turns
+from workers.search.playout import mixed_player, play_out, play_turns
 from workers.search.rng import new_rng
 from workers.search.search import Search, SearchSettings
 from workers.search.value_net import (
@@ -154,7 +154,7 @@ def test_the_parts_of_a_deal_that_is_over_add_up_to_its_margin() -> None:
     for world in starts_of_turns(12):
         team = int(world.turn) % 2
         before = world.laid.copy()
-        play_out(world, learnt_player(), new_rng("parts", team))
+        play_out(world, mixed_player(), new_rng("parts", team))
         parts = np.zeros(PART_COUNT)
 
         add_parts(world, team, before[0], before[1], parts)
@@ -202,9 +202,9 @@ def test_a_playout_of_few_turns_is_the_beginning_of_a_long_one() -> None:
         copy_world(world, parts)
         first, second = new_rng("same"), new_rng("same")
 
-        play_out(whole, learnt_player(), first)
+        play_out(whole, mixed_player(), first)
         for _ in range(60):
-            play_turns(parts, 3, learnt_player(), second)
+            play_turns(parts, 3, mixed_player(), second)
 
         assert margin_of(whole) == margin_of(parts)
 
