@@ -375,8 +375,8 @@ def show_value_learning(
 
 
 def show_policy_learning(steps: int, deals: int, write: bool, processes: int, seed: str) -> None:
-    """Learn the quick player's choices, print how they do against the rules of thumb now and then,
-    and write them if asked to.
+    """Learn the search's policy, print how it does against the rules of thumb now and then, and
+    write it if asked to.
     """
     shown = max(1, steps // POLICY_REPORTS)
     for step in learn_policy(steps, deals, processes, seed):

@@ -216,7 +216,7 @@ def horizons(decisions: int, worlds: int, seed: str) -> None:
 @_processes
 @_seed
 def learn_policy(steps: int, deals: int, write: bool, processes: int, seed: str) -> None:
-    """Learn from deals it plays with itself what the quick player of the search draws, holds back
+    """Learn from deals it plays with itself what the learnt policy of the search draws, holds back
     and throws: three thousand deals a second and core.
     """
     from workers.arena_shows import show_policy_learning

@@ -1,4 +1,5 @@
-"""Learning the quick player's choices (`workers/search/policy.py`) from deals it plays with itself.
+"""Learning the choices of `workers/search/policy.py`, by which the search's quick player plays half
+of its turns, from deals of players who play by nothing else.
 
 Policy gradient (Williams, "Simple statistical gradient-following algorithms for connectionist
 reinforcement learning", Machine Learning 8, 1992): every seat plays by the policy as it is, chance

@@ -40,7 +40,7 @@ def test_rules_of_thumb_play_as_when_they_were_rated(level: str) -> None:
     assert hashlib.sha256(repr(chosen).encode()).hexdigest()[:16] == PINNED[level]
 
 
-def test_the_quick_player_of_the_search_plays_by_itself() -> None:
+def test_the_learnt_policy_plays_by_itself() -> None:
     """Legal actions, and always the same: nothing is left to chance."""
     learnt = bot_named("learnt")
     for deal in positions(80):

@@ -25,7 +25,6 @@ from workers.search.playout import (
     STEP_TAKE,
     QuickPlayer,
     choose_step,
-    draw_style,
     learnt_player,
     thumb_player,
 )
@@ -62,7 +61,7 @@ class RuleOfThumbBot:
 
 @dataclass(frozen=True, slots=True)
 class LearntBot:
-    """Plays what the quick player of the search rates best, without a search."""
+    """Plays what the learnt policy rates best, without a search."""
 
     def decide(self, view: SeatView, seed: str) -> Decision:
         """Choose by the learnt policy, nothing left to chance."""
@@ -75,7 +74,8 @@ def _quick_decision(view: SeatView, player: QuickPlayer, seed: str) -> Decision:
     worlds = new_worlds(1)
     template = template_of_view(view)[0]
     determinize(template, unseen_array(view), unknown_counts(view), worlds[0], rng)
-    kind, cards = choose_step(worlds[0], player, draw_style(player, rng), rng)
+    # A style drawn here would change in mid-turn: the player is no MIXED one.
+    kind, cards = choose_step(worlds[0], player, player.style, rng)
     return Decision(first_action(int(kind), int(cards), view))
 
 

@@ -36,7 +36,7 @@ BOTS: dict[str, Bot] = {
 
 def bot_named(spec: str) -> Bot:
     """Return the bot of a level, `search:ITERATIONS` for the tree search at any length, or `learnt`
-    for the quick player of the search by itself.
+    for the learnt policy by itself.
 
     >>> bot_named("search:500").iterations
     500

@@ -1,12 +1,12 @@
 """The quick player inside the search: plays a world on, or to the end of its deal.
 
 Its choices are learnt (`policy.py`), or rules of thumb (`thumb.py`), which two of the levels play
-by. The search has a player that plays each turn by the one or the other, as chance has it: who the
-others are it does not know, and a mixture foretells rule players almost as well as their own rules
-do, and searchers as well as the learnt choices alone (figures in README.md). Without a stock both
-take by the rule of thumb: there is little to choose, since whoever cannot take passes. It melds
-many cards in one step (`table_cards` takes any number of melds of one kind), which is the same play
-as one after another."""
+by. The search's player goes each turn by the one or the other, as chance has it, for the others and
+where it ends the mover's turn: who the others are it does not know. Against rule players and
+against searchers no worse result than with the better of the two was seen (figures in README.md).
+Without a stock both take by the rule of thumb: there is little to choose, since whoever cannot take
+passes. It melds many cards in one step (`table_cards` takes any number of melds of one kind), which
+is the same play as one after another."""
 
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ from workers.search.policy import (
     load_policy,
 )
 from workers.search.rng import below
-from workers.search.thumb import DEFAULT_WEIGHTS, choose_take, held_back, thumb_take, thumb_throw
+from workers.search.thumb import DEFAULT_WEIGHTS, held_back, thumb_take, thumb_throw
 
 LAST_STOCK = 3
 """With so few cards of stock the end is near: playing on to it costs little, and it hangs on who
@@ -83,7 +83,7 @@ def thumb_player(weights: np.ndarray = DEFAULT_WEIGHTS) -> QuickPlayer:
 
 
 def mixed_player() -> QuickPlayer:
-    """Return the player of the search."""
+    """Return the player of the search: each turn by the learnt policy or by rules of thumb."""
     return QuickPlayer(MIXED, DEFAULT_WEIGHTS, load_policy())
 
 
@@ -183,22 +183,24 @@ def next_tabling(world, hold):
 @search_kernel
 def draw_style(player, rng):
     """Return LEARNT or BY_THUMB for a turn of the player."""
-    return below(rng, MIXED) if player.style == MIXED else player.style
+    if player.style != MIXED:
+        return player.style
+    return BY_THUMB if below(rng, 2) else LEARNT
 
 
 @search_kernel
 def _choose_draw(world, player, style, rng):
     """Return the place in the pile to take from, or -1 for the stock or a pass."""
-    if style == BY_THUMB:
-        return thumb_take(world, player.weights, rng)
-    if world.stock_count == 0:
-        return choose_take(world, player.weights)
-    return learnt_take(world, player.policy, rng)
+    if style == LEARNT and world.stock_count > 0:
+        return learnt_take(world, player.policy, rng)
+    return thumb_take(world, player.weights, rng)
 
 
 @search_kernel
 def choose_step(world, player, style, rng):
-    """Return the next step of a turn that goes by `style` (`draw_style`): a STEP and its cards."""
+    """Return the next step of a turn that goes by `style`, LEARNT or BY_THUMB (`draw_style`): a
+    STEP and its cards.
+    """
     if world.phase == DRAW:
         place = _choose_draw(world, player, style, rng)
         if place >= 0:

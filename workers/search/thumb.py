@@ -1,9 +1,9 @@
-"""Rules of thumb: what `novice` and `greedy` draw, hold back and throw, and what every quick player
-takes once the stock is gone.
+"""Rules of thumb: what `novice` and `greedy` draw, hold back and throw, as the search's quick
+player does in half of its turns; and what every quick player takes once the stock is gone.
 
 They look at the own hand, the table, the pile, the counts and the cards that others are known to
 hold, as a person would, never at what else is in their hands or at the stock. Before there was a
-learnt policy (`policy.py`) they were all choices of the search's quick player."""
+learnt policy (`policy.py`) all turns of the search's quick player went by them."""
 
 import numpy as np
 

@@ -7,6 +7,7 @@ from service.rules.view import view_deal
 from tests.workers.search.positions import positions, random_deal
 from workers.bots.players import RuleOfThumbBot, first_action
 from workers.search.playout import (
+    BY_THUMB,
     LAST_STOCK,
     LEARNT,
     QuickPlayer,
@@ -38,16 +39,23 @@ def test_a_playout_is_what_legal_actions_one_by_one_give():
         assert margin_of(worlds[0]) == deal.score.total[0] - deal.score.total[1]
 
 
-@pytest.mark.parametrize("player", [thumb_player(), learnt_player()], ids=["thumb", "learnt"])
+@pytest.mark.parametrize(
+    "player",
+    [thumb_player(), learnt_player(), mixed_player()],
+    ids=["thumb", "learnt", "mixed"],
+)
 def test_each_step_is_made_of_legal_actions(player: QuickPlayer) -> None:
     """Many melds at once are the same as one after another, which the rules check."""
     rng = new_rng("steps")
     tabled = 0
     for deal in positions(60):
         world = world_of_deal(deal)[0]
+        style = draw_style(player, rng)
         while deal.phase != OVER:
             seat = deal.turn
-            step, cards = choose_step(world, player, draw_style(player, rng), rng)
+            if deal.phase == DRAW:
+                style = draw_style(player, rng)
+            step, cards = choose_step(world, player, style, rng)
             apply_step(world, step, cards)
             went = deal.hands[seat] & int(cards)
             while True:
@@ -75,9 +83,8 @@ def test_a_mixed_player_plays_each_turn_by_one_of_the_two() -> None:
         for seed in range(4):
             rng = new_rng("mixed", number, seed)
             mixed, learnt, by_thumb = (world_of_deal(deal)[0] for _ in range(3))
-            style = draw_style(mixed_player(), rng.copy())
             after = rng.copy()
-            below(after, 2)
+            style = BY_THUMB if below(after, 2) else LEARNT
 
             play_turn(mixed, mixed_player(), rng)
             play_turn(learnt, learnt_player(), after.copy())
@@ -86,7 +93,7 @@ def test_a_mixed_player_plays_each_turn_by_one_of_the_two() -> None:
             assert mixed.tobytes() == (learnt if style == LEARNT else by_thumb).tobytes()
             went[style] += 1
             told_apart += learnt.tobytes() != by_thumb.tobytes()
-    assert min(went) > sum(went) / 4
+    assert min(went) > 0.4 * sum(went)
     assert told_apart > sum(went) / 4
 
 
@@ -119,13 +126,13 @@ def test_a_playout_is_cut_only_while_there_is_stock(turns: int) -> None:
         world, by_turns = world_of_deal(deal)[0], world_of_deal(deal)[0]
         rng = new_rng("same")
 
-        play_turns(world, turns, learnt_player(), new_rng("same"))
+        play_turns(world, turns, mixed_player(), new_rng("same"))
 
         for _ in range(turns + (by_turns.phase != DRAW)):
             if by_turns.phase != OVER:
-                play_turn(by_turns, learnt_player(), rng)
+                play_turn(by_turns, mixed_player(), rng)
         while by_turns.phase != OVER and by_turns.stock_count <= LAST_STOCK:
-            play_turn(by_turns, learnt_player(), rng)
+            play_turn(by_turns, mixed_player(), rng)
         assert world.tobytes() == by_turns.tobytes()
         ended += world.phase == OVER
         cut += world.phase == DRAW

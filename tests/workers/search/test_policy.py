@@ -25,7 +25,13 @@ from workers.policy_learning import (
     save_policy,
 )
 from workers.search import policy as policies
-from workers.search.playout import LEARNT, choose_step, learnt_player
+from workers.search.playout import (
+    BY_THUMB,
+    LEARNT,
+    choose_step,
+    learnt_player,
+    mixed_player,
+)
 from workers.search.policy import (
     CHANCES,
     COUNT_COUNTS,
@@ -44,8 +50,9 @@ from workers.search.rng import below, new_rng
 from workers.search.world import deal_world, margin_of, new_worlds, world_of_deal
 
 
-def test_a_choice_does_not_hang_on_cards_that_nobody_has_shown() -> None:
-    player = learnt_player()
+@pytest.mark.parametrize("style", [LEARNT, BY_THUMB], ids=["learnt", "thumb"])
+def test_a_choice_does_not_hang_on_cards_that_nobody_has_shown(style: int) -> None:
+    player = mixed_player()
     steps = set()
     for number, deal in enumerate(positions(60)):
         world = world_of_deal(deal)[0]
@@ -53,8 +60,8 @@ def test_a_choice_does_not_hang_on_cards_that_nobody_has_shown() -> None:
         assert world.tobytes() != twin.tobytes()
 
         for seed in range(5):
-            chosen = choose_step(world, player, LEARNT, new_rng(seed))
-            assert chosen == choose_step(twin, player, LEARNT, new_rng(seed))
+            chosen = choose_step(world, player, style, new_rng(seed))
+            assert chosen == choose_step(twin, player, style, new_rng(seed))
             steps.add(int(chosen[0]))
     assert len(steps) > 3
 
