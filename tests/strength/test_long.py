@@ -59,6 +59,16 @@ def test_expert_is_strong(title: str) -> None:
     assert show(title, *MATCHES[title], PAIRS) > 0
 
 
+@pytest.mark.parametrize(
+    ("stronger", "weaker"),
+    [("casual", "greedy"), ("skilled", "casual"), ("expert", "skilled")],
+)
+def test_a_level_beats_the_one_below(stronger: str, weaker: str) -> None:
+    first = EXPERT if stronger == "expert" else BOTS[stronger]
+
+    assert show(f"{stronger} against {weaker}", first, BOTS[weaker], PAIRS) > 0
+
+
 def test_a_strong_partner_helps() -> None:
     """A team of `expert` and `casual` beats two `casual`."""
     casual = BOTS["casual"]
