@@ -24,13 +24,7 @@ import numpy as np
 from service.rules.deal import OVER
 from workers.learning import Comparison, compare
 from workers.search._compile import search_kernel
-from workers.search.playout import (
-    LEARNT,
-    QuickPlayer,
-    apply_step,
-    choose_step,
-    thumb_player,
-)
+from workers.search.playout import LEARNT, QuickPlayer, apply_step, choose_step, thumb_player
 from workers.search.policy import (
     COUNT_COUNTS,
     ENTRY_COUNTS,

@@ -3,10 +3,10 @@
 Its choices are learnt (`policy.py`), or rules of thumb (`thumb.py`), which two of the levels play
 by. The search's player goes each turn by the one or the other, as chance has it, for the others and
 where it ends the mover's turn: who the others are it does not know. Against rule players and
-against searchers no worse result than with the better of the two was seen (figures in README.md).
-Without a stock both take by the rule of thumb: there is little to choose, since whoever cannot take
-passes. It melds many cards in one step (`table_cards` takes any number of melds of one kind), which
-is the same play as one after another."""
+against searchers no result surely worse than with the better of the two was seen (figures in
+README.md). Without a stock both take by the rule of thumb: there is little to choose, since whoever
+cannot take passes. It melds many cards in one step (`table_cards` takes any number of melds of one
+kind), which is the same play as one after another."""
 
 from typing import NamedTuple
 

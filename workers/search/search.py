@@ -26,7 +26,7 @@ from workers.search.world import new_worlds, template_of_view
 ENGINE = "so-ismcts-8"
 """Named in each hint; changes whenever an answer may."""
 CHUNK = 1_000
-"""Iterations between two looks at the clock: about 5 to 20 ms."""
+"""Iterations between two looks at the clock: about 10 to 25 ms."""
 NET_SPREAD = 100.0
 """How far the end of a deal lies from what the net expects, points: one standard deviation."""
 

@@ -25,13 +25,7 @@ from workers.policy_learning import (
     save_policy,
 )
 from workers.search import policy as policies
-from workers.search.playout import (
-    BY_THUMB,
-    LEARNT,
-    choose_step,
-    learnt_player,
-    mixed_player,
-)
+from workers.search.playout import BY_THUMB, LEARNT, choose_step, learnt_player, mixed_player
 from workers.search.policy import (
     CHANCES,
     COUNT_COUNTS,
